@@ -1,0 +1,62 @@
+/**
+ * Failures: every way a model request can go wrong becomes one value.
+ *
+ * Pure.
+ */
+
+export type LlmFailureCode =
+  | 'CONTEXT_WINDOW_EXCEEDED'
+  /** Too many bytes, whatever the tokens. */
+  | 'REQUEST_TOO_LARGE'
+  | 'RATE_LIMIT'
+  | 'QUOTA'
+  | 'AUTH'
+  | 'INVALID_REQUEST'
+  | 'OUTPUT_LIMIT'
+  | 'SERVER'
+  | 'TIMEOUT'
+  | 'TRANSPORT'
+  | 'EMPTY_RESPONSE'
+  | 'CONTENT_FILTER'
+  | 'ABORTED'
+  | 'NO_ADAPTER'
+  | 'UNKNOWN'
+
+/** Plain JSON, so that it can be logged. */
+export interface LlmFailure {
+  readonly code: LlmFailureCode
+  readonly message: string
+  /** HTTP status. */
+  readonly status?: number
+  readonly retryAfterMs?: number
+  /** Tokens the provider said it accepts. */
+  readonly limitTokens?: number
+  /** Tokens the provider said were asked for. */
+  readonly requestedTokens?: number
+}
+
+/** A failure on its way as an exception; `cause` is the value that was thrown, never logged. */
+export class LlmError extends Error {
+  override readonly name = 'LlmError'
+  readonly failure: LlmFailure
+
+  constructor(failure: LlmFailure, options?: { cause?: unknown }) {
+    super(failure.message, options)
+    this.failure = failure
+  }
+}
+
+/** The text of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * One failure for anything a request can throw. An {@link LlmError} keeps its own; an abort becomes `ABORTED`; the rest is
+ * `UNKNOWN` with the message of what was thrown. Adapters that know more throw an `LlmError` themselves.
+ */
+export function failureOf(error: unknown): LlmFailure {
+  if (error instanceof LlmError) return error.failure
+  if (error instanceof Error && error.name === 'AbortError') return { code: 'ABORTED', message: error.message }
+  return { code: 'UNKNOWN', message: messageOf(error) }
+}
