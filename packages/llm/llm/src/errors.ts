@@ -52,11 +52,18 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * One failure for anything a request can throw. An {@link LlmError} keeps its own; an abort becomes `ABORTED`; the rest is
- * `UNKNOWN` with the message of what was thrown. Adapters that know more throw an `LlmError` themselves.
+ * One failure for anything a request can throw. An {@link LlmError} keeps its own; an abort becomes `ABORTED`, an elapsed
+ * `AbortSignal.timeout` `TIMEOUT`; the rest is `UNKNOWN` with the message of what was thrown. Adapters that know more throw
+ * an `LlmError` themselves.
  */
 export function failureOf(error: unknown): LlmFailure {
   if (error instanceof LlmError) return error.failure
-  if (error instanceof Error && error.name === 'AbortError') return { code: 'ABORTED', message: error.message }
-  return { code: 'UNKNOWN', message: messageOf(error) }
+  const name = error instanceof Error ? error.name : ''
+  const code = name === 'AbortError' ? 'ABORTED' : name === 'TimeoutError' ? 'TIMEOUT' : 'UNKNOWN'
+  return { code, message: messageOf(error) }
+}
+
+/** The same as something to throw: an {@link LlmError} is kept as it is, anything else becomes the cause of one. */
+export function llmErrorOf(error: unknown): LlmError {
+  return error instanceof LlmError ? error : new LlmError(failureOf(error), { cause: error })
 }

@@ -1,0 +1,121 @@
+/**
+ * The models of a context: `ctx.llm` knows the adapters, sends requests through the `llm/stream` waterfall and sees to it
+ * that every stream ends in exactly one of two ways, a `finish` chunk naming its route or one throw.
+ */
+import { Service } from '@deepseek-ai/cordis'
+import type { Context } from '@deepseek-ai/cordis'
+import type { GenerateOptions, LlmAdapter, ModelInfo } from './adapter.ts'
+import type { FinishReason, StreamChunk } from './content.ts'
+import { LlmError, llmErrorOf } from './errors.ts'
+import type { LlmFailure } from './errors.ts'
+
+/** A request on its way; a listener that replaces `options` before `next()` reroutes or rewrites it. */
+export interface LlmRequest {
+  options: GenerateOptions
+}
+
+declare module '@deepseek-ai/cordis' {
+  interface Context {
+    llm: LlmService
+  }
+  interface Events {
+    /**
+     * Around every model request. A listener returns `next()`, called exactly once, or a stream around or instead of it. The
+     * stream of `next()` finishes with the route that served it, or throws an `LlmError` or the reason of an abort.
+     */
+    'llm/stream'(request: LlmRequest, next: () => AsyncIterable<StreamChunk>): AsyncIterable<StreamChunk>
+  }
+}
+
+export class LlmService extends Service {
+  private readonly adapters = new Map<string, LlmAdapter>()
+
+  constructor(ctx: Context) {
+    super(ctx, 'llm')
+  }
+
+  /** Belongs to the calling context and goes with it; a second adapter of one provider is refused. */
+  registerAdapter(adapter: LlmAdapter): () => void {
+    const { adapters } = this
+    const { provider } = adapter
+    return this.ctx.effect(() => {
+      if (adapters.has(provider)) throw new Error(`an adapter of provider "${provider}" is registered already`)
+      adapters.set(provider, adapter)
+      return () => adapters.delete(provider)
+    }, `ctx.llm.registerAdapter(${JSON.stringify(provider)})`)
+  }
+
+  /**
+   * Nothing is sent before the first chunk is asked for. Every failure is an {@link LlmError}, an abort of `options.signal`
+   * its own reason. An answer without a word, call or image is a failure, unless the output limit explains it.
+   */
+  stream(options: GenerateOptions): AsyncIterable<StreamChunk> {
+    const { ctx } = this
+    const request: LlmRequest = { options }
+    return settled(request, () => ctx.waterfall('llm/stream', request, () => this.serve(request.options)))
+  }
+
+  /** Undefined when the provider has no adapter here, or the adapter does not know the model. */
+  resolveModelInfo(provider: string, model: string): ModelInfo | undefined {
+    return this.adapters.get(provider)?.modelInfo?.(model)
+  }
+
+  private serve(options: GenerateOptions): AsyncIterable<StreamChunk> {
+    return settled({ options }, () => {
+      const adapter = this.adapters.get(options.provider)
+      if (adapter === undefined) throw new LlmError(noAdapter(options, [...this.adapters.keys()]))
+      return adapter.stream(options)
+    })
+  }
+}
+
+/**
+ * One stream as the service promises it. Laid around the adapter, so that listeners can rely on it, and around the
+ * listeners, so that the caller can.
+ */
+async function* settled(request: Readonly<LlmRequest>, open: () => AsyncIterable<StreamChunk>): AsyncGenerator<StreamChunk, void, undefined> {
+  let spoke = false
+  let finish: FinishReason | undefined
+  try {
+    for await (const chunk of open()) {
+      spoke ||= says(chunk)
+      if (chunk.type === 'finish') {
+        finish = chunk.reason
+        const { provider, model } = request.options
+        yield { ...chunk, provider: chunk.provider ?? provider, model: chunk.model ?? model }
+      } else {
+        yield chunk
+      }
+    }
+  } catch (error) {
+    request.options.signal?.throwIfAborted()
+    throw llmErrorOf(error)
+  }
+  if (finish !== undefined && (spoke || finish === 'max-tokens')) return
+  request.options.signal?.throwIfAborted()
+  throw new LlmError(failureOfSilence(finish, spoke))
+}
+
+/** Whether a chunk is a part of an answer, and not only of its packaging. */
+function says(chunk: StreamChunk): boolean {
+  switch (chunk.type) {
+    case 'block-start':
+      return chunk.block.type === 'tool-call' || chunk.block.type === 'image'
+    case 'text-delta':
+    case 'reasoning-delta':
+      return chunk.text !== ''
+    default:
+      return false
+  }
+}
+
+function failureOfSilence(finish: FinishReason | undefined, spoke: boolean): LlmFailure {
+  if (finish === 'content-filter') return { code: 'CONTENT_FILTER', message: 'the provider withheld the whole answer' }
+  if (finish === undefined && spoke) return { code: 'TRANSPORT', message: 'the answer broke off before it was finished' }
+  return { code: 'EMPTY_RESPONSE', message: `the model answered nothing (finish: ${finish ?? 'none'})` }
+}
+
+function noAdapter({ provider, model }: GenerateOptions, known: readonly string[]): LlmFailure {
+  const others = known.length === 0 ? 'none' : known.join(', ')
+  return { code: 'NO_ADAPTER', message: `no adapter of provider "${provider}" for model "${model}"; registered: ${others}` }
+}
