@@ -19,6 +19,13 @@ export interface MessageSource {
   readonly [key: string]: unknown
 }
 
+/** The source of what a person typed; every other kind is context that a program added. */
+export const PERSON_SOURCE: MessageSource = Object.freeze({ kind: 'user' })
+
+export function isPersonSource(source: MessageSource): boolean {
+  return source.kind === PERSON_SOURCE.kind
+}
+
 /** How accepted input waits: opens a turn, joins the next step, or waits for somebody else to wake the agent. */
 export type InputKind = 'send' | 'steer' | 'inject'
 

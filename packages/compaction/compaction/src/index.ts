@@ -1,0 +1,6 @@
+export * from './events.ts'
+export * from './engine.ts'
+export { openCallsAt, toolPairingBalancedAfter, toolPairingBalancedBefore } from './pairing.ts'
+export { liveCompaction, type LiveCompaction } from './lock.ts'
+export { compactionInvariant } from './invariant.ts'
+export { recordCompaction, type RecordedCompaction } from './record.ts'
