@@ -1,0 +1,245 @@
+/**
+ * Builder: what every importer needs to know about conversations, so that a format's file only has to know its format.
+ *
+ * Pure. Calls and results are paired by id and occurrence: a result answers the nearest preceding answer that has an open
+ * call of that id, and there the first one. Nothing given to the builder vanishes: it becomes part of an item, or it is
+ * counted with a reason.
+ */
+import type { ContentBlock, FinishReason, ReasoningBlock, TextBlock, TokenUsage, ToolCallBlock, ToolSchema } from '@deepseek-ai/dsh-llm'
+import type { InputItem, RecordedResult, Skipped, Transcript, TranscriptFormat, TranscriptItem } from './model.ts'
+
+interface AnswerInit {
+  /** Call ids as the recording has them, empty or repeated ones included. */
+  readonly content: readonly ContentBlock[]
+  readonly line: number
+  readonly model?: string | undefined
+  /** Where the recording tells none: `tool-calls` with calls, otherwise `stop`. */
+  readonly finish?: FinishReason | undefined
+}
+
+/** An answer under construction; what the recording tells later may still be set. */
+export interface AnswerDraft {
+  readonly kind: 'answer'
+  readonly content: readonly ContentBlock[]
+  readonly results: (RecordedResult | null)[]
+  readonly line: number
+  readonly model: string | undefined
+  readonly finish: FinishReason | undefined
+  usage?: TokenUsage | undefined
+  interrupted?: boolean
+}
+
+interface CompactionDraft {
+  readonly kind: 'compaction'
+  readonly content: readonly ContentBlock[]
+  readonly keptFrom: ItemDraft | null
+  readonly tokensBefore: number | undefined
+  readonly line: number
+}
+
+/** A place in the conversation, before it is known which drafts become items. */
+export type ItemDraft = InputItem | AnswerDraft | CompactionDraft
+
+interface OpenCall {
+  readonly answer: AnswerDraft
+  readonly slot: number
+}
+
+export class TranscriptBuilder {
+  private readonly format: TranscriptFormat
+  private readonly drafts: ItemDraft[] = []
+  private readonly skips = new Map<string, { count: number; line: number }>()
+  private readonly usedIds = new Set<string>()
+  private readonly openCalls = new Map<string, OpenCall[]>()
+
+  constructor(format: TranscriptFormat) {
+    this.format = format
+  }
+
+  /** Count what cannot be expressed; `reason` says what it is, in the singular. */
+  skip(reason: string, line: number, count = 1): void {
+    const skipped = this.skips.get(reason)
+    if (skipped === undefined) this.skips.set(reason, { count, line })
+    else skipped.count += count
+  }
+
+  /** Undefined, and counted, where nothing of it can be put to a model. */
+  input(content: readonly ContentBlock[], from: InputItem['from'], line: number): InputItem | undefined {
+    const written = this.withoutBlankText(content, line)
+    if (written.length === 0) {
+      this.skip('input without text or image', line)
+      return undefined
+    }
+    const item: InputItem = { kind: 'input', content: written, from, line }
+    this.drafts.push(item)
+    return item
+  }
+
+  answer(init: AnswerInit): AnswerDraft {
+    const results: (RecordedResult | null)[] = []
+    const calls: { id: string; slot: number }[] = []
+    const content = this.withoutBlankText(init.content, init.line).map(block => {
+      if (block.type !== 'tool-call') return block
+      calls.push({ id: block.id, slot: results.length })
+      results.push(null)
+      return { ...block, id: this.uniqueId(block.id) }
+    })
+    const answer: AnswerDraft = { kind: 'answer', content, results, line: init.line, model: init.model, finish: init.finish }
+    for (const { id, slot } of calls) {
+      const open = this.openCalls.get(id)
+      if (open === undefined) this.openCalls.set(id, [{ answer, slot }])
+      else open.push({ answer, slot })
+    }
+    this.drafts.push(answer)
+    return answer
+  }
+
+  /** The answer that it belongs to, or undefined, and counted, where no open call has this id. */
+  result(callId: string, content: readonly ContentBlock[], isError: boolean, line: number): AnswerDraft | undefined {
+    const open = this.openCalls.get(callId)
+    const nearest = open?.at(-1)?.answer
+    if (open === undefined || nearest === undefined) {
+      this.skip(open === undefined ? 'tool result without its call' : 'second result of one tool call', line)
+      return undefined
+    }
+    const [call] = open.splice(open.findIndex(({ answer }) => answer === nearest), 1)
+    const written = content.filter(block => block.type !== 'text' || block.text !== '')
+    nearest.results[call!.slot] = { content: written, ...(isError ? { isError: true } : {}) }
+    return nearest
+  }
+
+  /** `keptFrom` null: none of the older part was seen any more. With nothing before it, it is ordinary first input. */
+  compaction(init: Omit<CompactionDraft, 'kind'>): void {
+    if (this.drafts.length === 0) this.input(init.content, 'context', init.line)
+    else this.drafts.push({ kind: 'compaction', ...init })
+  }
+
+  finish(rest: { system?: string | undefined; tools?: readonly ToolSchema[] | undefined; model?: string | undefined }): Transcript {
+    const items = this.items()
+    return {
+      format: this.format,
+      model: mostFrequentModel(items) ?? rest.model ?? null,
+      ...(rest.system === undefined || rest.system === '' ? {} : { system: rest.system }),
+      ...(rest.tools === undefined || rest.tools.length === 0 ? {} : { tools: rest.tools }),
+      items,
+      skipped: [...this.skips].map(([reason, { count, line }]): Skipped => ({ reason, count, line })),
+    }
+  }
+
+  private items(): TranscriptItem[] {
+    const items: TranscriptItem[] = []
+    const indexOf = new Map<ItemDraft, number>() // of a draft that became no item: the next one's
+    for (const draft of this.drafts) {
+      const item = this.itemOf(draft, indexOf, items.length)
+      if (items.length === 0 && item?.kind === 'answer') items.push(this.beginning(item.line))
+      indexOf.set(draft, items.length)
+      if (item !== null) items.push(item)
+    }
+    return items
+  }
+
+  private itemOf(draft: ItemDraft, indexOf: ReadonlyMap<ItemDraft, number>, ownIndex: number): TranscriptItem | null {
+    switch (draft.kind) {
+      case 'input':
+        return draft
+      case 'answer':
+        return this.answerItem(draft)
+      case 'compaction': {
+        const { kind, content, tokensBefore, line } = draft
+        const keptFrom = draft.keptFrom === null ? ownIndex : (indexOf.get(draft.keptFrom) ?? ownIndex)
+        if (keptFrom > 0) return { kind, content, keptFrom, ...(tokensBefore === undefined ? {} : { tokensBefore }), line }
+        if (ownIndex > 0) this.skip('recorded compaction that replaced nothing', line)
+        return { kind: 'input', content, from: 'context', line }
+      }
+    }
+  }
+
+  private answerItem(draft: AnswerDraft): TranscriptItem | null {
+    const { content, results, line, model, usage } = draft
+    const interrupted = draft.interrupted === true && results.every(result => result === null)
+    const kept = interrupted ? content.filter(block => block.type !== 'tool-call') : content
+    if (kept.length < content.length) this.skip('tool call of an interrupted answer', line, content.length - kept.length)
+    if (kept.length === 0) {
+      this.skip('answer without text, call or readable reasoning', line)
+      if (usage !== undefined) this.skip('usage of an answer without content', line)
+      return null
+    }
+    const finish = interrupted ? 'other' : (draft.finish ?? (results.length > 0 ? 'tool-calls' : 'stop'))
+    return {
+      kind: 'answer',
+      content: kept,
+      results: interrupted ? [] : results,
+      ...(model === undefined ? {} : { model }),
+      finish,
+      ...(usage === undefined ? {} : { usage }),
+      ...(interrupted ? { interrupted: true } : {}),
+      line,
+    }
+  }
+
+  private beginning(line: number): InputItem {
+    this.skip('beginning of the conversation, which the recording does not have', line)
+    const text = 'The recording of this conversation begins here, in its middle.'
+    return { kind: 'input', content: [{ type: 'text', text }], from: 'context', line }
+  }
+
+  private withoutBlankText(content: readonly ContentBlock[], line: number): ContentBlock[] {
+    return content.filter(block => {
+      if ((block.type !== 'text' && block.type !== 'reasoning') || block.text.trim() !== '') return true
+      if (block.text !== '') this.skip('blank text', line)
+      return false
+    })
+  }
+
+  /** The id itself where it is usable, otherwise the first free one of id~2, id~3, … */
+  private uniqueId(id: string): string {
+    const stem = id === '' ? 'call' : id
+    let unique = stem
+    for (let occurrence = 2; this.usedIds.has(unique); occurrence++) unique = `${stem}~${occurrence}`
+    this.usedIds.add(unique)
+    return unique
+  }
+}
+
+export function textBlock(text: string): TextBlock {
+  return { type: 'text', text }
+}
+
+export function reasoningBlock(text: string): ReasoningBlock {
+  return { type: 'reasoning', text }
+}
+
+/**
+ * A call whose arguments are JSON text, whatever the recording holds: an object is written out, nothing means no arguments,
+ * and text that is no JSON is wrapped and counted.
+ */
+export function callBlock(builder: TranscriptBuilder, call: { id: string; name: string; arguments: unknown; line: number }): ToolCallBlock {
+  return { type: 'tool-call', id: call.id, name: call.name, arguments: argumentsText(builder, call.arguments, call.line) }
+}
+
+function argumentsText(builder: TranscriptBuilder, given: unknown, line: number): string {
+  if (given === undefined || given === null || given === '') return '{}'
+  if (typeof given !== 'string') return JSON.stringify(given)
+  if (isJson(given)) return given
+  builder.skip('tool call arguments that are no JSON, kept as {"input": text}', line)
+  return JSON.stringify({ input: given })
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function mostFrequentModel(items: readonly TranscriptItem[]): string | undefined {
+  const answers = new Map<string, number>()
+  for (const item of items) {
+    if (item.kind === 'answer' && item.model !== undefined) answers.set(item.model, (answers.get(item.model) ?? 0) + 1)
+  }
+  let best: string | undefined
+  for (const [model, count] of answers) if (best === undefined || count > answers.get(best)!) best = model
+  return best
+}

@@ -1,0 +1,121 @@
+/**
+ * Our own session log: a header line, then one event a line.
+ *
+ * Pure. Taken are the events that were appended to the surface: what a person, a plugin, the model and the tools said.
+ * Checkpoints, rewrites and `compaction/*` are not, whoever triggered them, because a replay makes its own anew; turns,
+ * steps and routes are what the loop adds again. None of that counts as skipped.
+ */
+import type { ContentBlock, FinishReason, TokenUsage, ToolSchema } from '@deepseek-ai/dsh-llm'
+import { TranscriptBuilder, type AnswerDraft } from './builder.ts'
+import type { LinesFormat } from './format.ts'
+import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
+
+const VERSION = 1
+
+/** What stands in for a result that no tool gave; the replay makes it again. */
+const MADE_RESULTS = new Set(['TOOL_OUTCOME_UNKNOWN', 'TOOL_NOT_STARTED', 'ABORTED'])
+
+const MADE_AGAIN = new Set(['session/end-seed', 'turn/start', 'step/start', 'step/end', 'tool/call', 'request/context', 'command/done'])
+
+export const dshSession: LinesFormat = {
+  expected: `a dsh session log (JSON Lines beginning with {"type":"session","version":${VERSION},"createdAt":…})`,
+
+  claims({ line, value }) {
+    return line === 1 && value.type === 'session' && value.version === VERSION && typeof value.createdAt === 'number' ? 'yes' : 'no'
+  },
+
+  read({ lines, tornLine }) {
+    const reader = new Reader()
+    for (const { line, value } of lines.slice(1)) reader.event(value, line)
+    if (tornLine !== undefined) reader.builder.skip('last line, cut off while it was written', tornLine)
+    return reader.finish()
+  },
+}
+
+class Reader {
+  readonly builder = new TranscriptBuilder('dsh-session')
+  private system: string | undefined
+  private tools: readonly ToolSchema[] | undefined
+  private headerSeen = false
+  /** Accepted input that has not reached the surface, by id, with its line. */
+  private readonly waiting = new Map<string, number>()
+
+  event(event: JsonObject, line: number): void {
+    const type = stringAt(event, 'type') ?? ''
+    const data = objectAt(event, 'data') ?? {}
+    switch (type) {
+      case 'user/message':
+        return this.input(event, data, line)
+      case 'assistant/message':
+        if (event.surfaceOp === 'append') this.answer(data, line)
+        return
+      case 'tool/result':
+        if (event.surfaceOp === 'append') this.result(data, line)
+        return
+      case 'request/header':
+        return this.header(data, line)
+      case 'inbox/spliced':
+        return this.inbox(data, line)
+      case 'turn/end':
+        if (data.reason === 'error') this.builder.skip('failed request', line)
+        return
+      case 'command/run':
+        return this.builder.skip('slash command', line)
+      default:
+        if (!MADE_AGAIN.has(type) && !type.startsWith('compaction/')) this.builder.skip(`event ${type}`, line)
+    }
+  }
+
+  finish() {
+    for (const line of this.waiting.values()) this.builder.skip('input that never reached the model', line)
+    return this.builder.finish({ system: this.system, tools: this.tools })
+  }
+
+  private input(event: JsonObject, data: JsonObject, line: number): void {
+    const source = objectAt(data, 'source') ?? {}
+    const inputId = stringAt(source, 'inputId')
+    if (inputId !== undefined) this.waiting.delete(inputId)
+    const isCheckpoint = source.kind === 'plugin' && source.plugin === 'compact'
+    if (event.surfaceOp !== 'append' || isCheckpoint) return
+    this.builder.input(blocks(data), source.kind === 'person' ? 'person' : 'context', line)
+  }
+
+  private answer(data: JsonObject, line: number): void {
+    const finish = stringAt(data, 'finish') as FinishReason | undefined
+    const answer: AnswerDraft = this.builder.answer({ content: blocks(data), line, model: stringAt(data, 'model'), finish })
+    const usage = objectAt(data, 'usage')
+    if (usage !== undefined && numberAt(usage, 'inputTokens') !== undefined) answer.usage = usage as unknown as TokenUsage
+    if (data.interrupted === true) answer.interrupted = true
+  }
+
+  private result(data: JsonObject, line: number): void {
+    if (MADE_RESULTS.has(stringAt(objectAt(data, 'error') ?? {}, 'code') ?? '')) return
+    this.builder.result(stringAt(data, 'callId') ?? '', blocks(data), data.isError === true, line)
+  }
+
+  private header(data: JsonObject, line: number): void {
+    const system = stringAt(data, 'system')
+    const tools = arrayAt(data, 'tools') as readonly ToolSchema[]
+    if (!this.headerSeen) {
+      this.headerSeen = true
+      this.system = system
+      this.tools = tools
+      return
+    }
+    if (system !== this.system) this.builder.skip('later system prompt', line)
+    if (JSON.stringify(tools) !== JSON.stringify(this.tools)) this.builder.skip('later set of tools', line)
+  }
+
+  private inbox(data: JsonObject, line: number): void {
+    for (const item of arrayAt(data, 'inserted')) {
+      const inputId = isObject(item) ? stringAt(item, 'inputId') : undefined
+      if (inputId !== undefined) this.waiting.set(inputId, line)
+    }
+    for (const inputId of arrayAt(data, 'removed')) this.waiting.delete(String(inputId))
+  }
+}
+
+/** Our own vocabulary already; a damaged entry is left out. */
+function blocks(data: JsonObject): ContentBlock[] {
+  return arrayAt(data, 'content').filter((block): block is ContentBlock & JsonObject => isObject(block) && typeof block.type === 'string')
+}

@@ -1,0 +1,76 @@
+/**
+ * OpenAI chat JSON: an array of messages, or an object with `messages` and perhaps `system`, `tools` and `model`.
+ *
+ * Pure.
+ */
+import { textOf } from '@deepseek-ai/dsh-llm'
+import { TranscriptBuilder } from './builder.ts'
+import { chatAnswer, chatContent, chatFinish, chatTools, skipOtherKeys } from './chat.ts'
+import type { DocumentFormat } from './format.ts'
+import { arrayAt, isObject, objectAt, stringAt, type JsonObject } from './json.ts'
+import { chatUsage } from './usage.ts'
+
+const DOCUMENT_KEYS = new Set(['messages', 'system', 'tools', 'model'])
+const MESSAGE_KEYS = new Set([
+  'role', 'content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls', 'function_call', 'tool_call_id', 'usage',
+  'finish_reason', 'model', 'is_error',
+])
+
+export const openaiChat: DocumentFormat = {
+  expected: 'OpenAI chat JSON (an array of messages with a role, or an object with such messages)',
+
+  objection(document) {
+    const messages = Array.isArray(document) ? document : (document as JsonObject).messages
+    if (!Array.isArray(messages)) return { message: 1, found: 'an object without messages' }
+    if (messages.length === 0) return { message: 1, found: 'no message' }
+    const index = messages.findIndex(message => !isObject(message) || typeof message.role !== 'string')
+    return index < 0 ? null : { message: index + 1, found: 'no object with a role' }
+  },
+
+  read(document) {
+    const whole: JsonObject = isObject(document) ? document : { messages: document }
+    const builder = new TranscriptBuilder('openai-chat')
+    const system: string[] = []
+    if (typeof whole.system === 'string') system.push(whole.system)
+    const tools = chatTools(builder, arrayAt(whole, 'tools'))
+    skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)
+    let begun = false
+    for (const [index, message] of (arrayAt(whole, 'messages') as JsonObject[]).entries()) {
+      const line = index + 1
+      skipOtherKeys(builder, message, MESSAGE_KEYS, 'key of a message:', line)
+      const isSystem = message.role === 'system' || message.role === 'developer'
+      if (isSystem && !begun) system.push(textOf(chatContent(builder, message.content, line)))
+      else readMessage(builder, message, line)
+      begun ||= !isSystem
+    }
+    return builder.finish({ system: system.join('\n\n'), tools, model: stringAt(whole, 'model') })
+  },
+}
+
+function readMessage(builder: TranscriptBuilder, message: JsonObject, line: number): void {
+  switch (message.role) {
+    case 'user':
+      builder.input(chatContent(builder, message.content, line), 'person', line)
+      return
+    case 'system':
+    case 'developer':
+      builder.input(chatContent(builder, message.content, line), 'context', line)
+      return
+    case 'assistant': {
+      const finish = chatFinish(stringAt(message, 'finish_reason'))
+      const answer = chatAnswer(builder, message, line, { model: stringAt(message, 'model'), finish })
+      answer.usage = chatUsage(objectAt(message, 'usage'))
+      return
+    }
+    case 'tool': {
+      const content = chatContent(builder, message.content, line)
+      builder.result(stringAt(message, 'tool_call_id') ?? '', content, message.is_error === true, line)
+      return
+    }
+    case 'function':
+      builder.skip('legacy function result', line)
+      return
+    default:
+      builder.skip(`message of role ${String(message.role)}`, line)
+  }
+}
