@@ -45,7 +45,7 @@ describe('laws', () => {
 
   it('call ids end up unique and unused, the same every time, and a fresh id is never touched', () => {
     const ids = fc.array(fc.constantFrom('', 'a', 'b', 'a_2', 'call', 'call_1'), { maxLength: 8 })
-    fc.assert(fc.property(ids, fc.uniqueArray(fc.constantFrom('a', 'a_2', 'call_1', 'z')), (asked, used) => {
+    fc.assert(fc.property(ids, fc.uniqueArray(fc.constantFrom<string>('a', 'a_2', 'call_1', 'z')), (asked, used) => {
       const content = asked.map((id): ContentBlock => ({ type: 'tool-call', id, name: 't', arguments: '{}' }))
       const assembler = assembled(chunksOf({ content, finish: 'tool-calls' }), used)
       const given = assembler.content().map((block) => (block.type === 'tool-call' ? block.id : ''))
