@@ -1,0 +1,119 @@
+/**
+ * Transaction: one bracket in the log, whoever asked for it.
+ *
+ *     start ─ summarize, raced with the signal ─ aborted? ─ span still there? ─ smaller? ─ summary · replacement · end
+ *        └───────────────────────────────── on any failure ──────────────────────────────── end {error, code}
+ *
+ * After `compaction/start` there is exactly one attempt at `compaction/end`. If that append fails the start stays, and
+ * blocks further compactions on purpose: nobody knows what the log holds.
+ */
+import {
+  COMPACT_CHECKPOINT_SOURCE,
+  type CompactionFailureCode,
+  type CompactionResult,
+  type CompactionTrigger,
+} from '@deepseek-ai/dsh-compaction'
+import { messageOf, textOf, untilAborted, type ContentBlock } from '@deepseek-ai/dsh-llm'
+import { openTurn, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import type { Summary } from './summarize.ts'
+
+/** A stretch of the surface by cuts: entries [from, to). */
+export interface Span {
+  readonly from: Position
+  readonly to: Position
+}
+
+export interface Attempt {
+  readonly session: Session
+  readonly span: Span
+  readonly trigger: CompactionTrigger
+  readonly signal: AbortSignal
+  /** What must be unchanged when the summary is there: the whole surface, or the span only. */
+  readonly stable: 'surface' | 'span'
+  readonly shadowedTokens: number
+  readonly summarize: (signal: AbortSignal) => Promise<Summary>
+  /** The checkpoint that stands for a summary, and its price. @throws Error for a summary that may not stand. */
+  readonly compose: (summary: readonly ContentBlock[]) => { readonly content: readonly ContentBlock[]; readonly tokens: number }
+}
+
+/** Why a bracket ended with an error; `cause` is the thrown value itself, an abort's reason among them. */
+export class CompactionFailure extends Error {
+  override readonly name = 'CompactionFailure'
+  readonly code: CompactionFailureCode
+
+  constructor(code: CompactionFailureCode, cause: unknown) {
+    super(messageOf(cause), { cause })
+    this.code = code
+  }
+}
+
+/** @throws CompactionFailure once the failed bracket is closed; anything else means that it could not be opened or closed. */
+export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResult, 'converged'>> {
+  const { session, span, trigger, signal, shadowedTokens } = attempt
+  const shadowedSeqs: readonly Seq[] = session.surface.entries.slice(span.from, span.to)
+  const shadowedRange = { start: shadowedSeqs[0]!, end: shadowedSeqs.at(-1)! }
+  const generation = session.surface.replaceGeneration
+  const length = session.surface.entries.length
+  const turn = openTurn(session)
+  const start = session.append('compaction/start', { turn, trigger })
+
+  const close = (failure: CompactionFailure): never => {
+    session.append('compaction/end', { startSeq: start.seq, turn, error: failure.message, code: failure.code })
+    throw failure
+  }
+
+  let made: Summary
+  let checkpoint: ReturnType<Attempt['compose']>
+  try {
+    signal.throwIfAborted()
+    made = await untilAborted(attempt.summarize(signal), signal)
+    if (textOf(made.summary).trim() === '') throw new Error('the summary is empty')
+    checkpoint = attempt.compose(made.summary)
+  } catch (error) {
+    return close(new CompactionFailure(signal.aborted ? 'aborted' : 'summary', signal.aborted ? signal.reason : error))
+  }
+  if (signal.aborted) return close(new CompactionFailure('aborted', signal.reason))
+  const { surface } = session
+  const unchanged = attempt.stable === 'surface'
+    ? surface.replaceGeneration === generation && surface.entries.length === length
+    : surface.positionOf(shadowedRange.start) === span.from && shadowedSeqs.every((seq, index) => surface.entries[span.from + index] === seq)
+  if (!unchanged) return close(new CompactionFailure('changed', new Error('the conversation changed while its summary was written')))
+  if (checkpoint.tokens >= shadowedTokens) {
+    return close(new CompactionFailure('not-smaller', new Error(`the checkpoint of ${checkpoint.tokens} tokens is not smaller than the ${shadowedTokens} it would replace`)))
+  }
+
+  try {
+    const summary = session.append('compaction/summary', {
+      startSeq: start.seq,
+      summary: made.summary,
+      ...(made.rawOutput === undefined ? {} : { rawOutput: made.rawOutput }),
+      ...(made.llmStreamCall === undefined ? {} : { llmStreamCall: made.llmStreamCall }),
+      shadowedRange,
+      shadowedSeqs,
+      shadowedTokens,
+      ...(made.provider === undefined ? {} : { provider: made.provider }),
+      ...(made.model === undefined ? {} : { model: made.model }),
+      ...(made.maxTokens === undefined ? {} : { maxTokens: made.maxTokens }),
+      ...(made.usage === undefined ? {} : { usage: made.usage }),
+      strategy: made.strategy ?? 'custom',
+    })
+    const replacement = session.append('user/message', { content: checkpoint.content, source: COMPACT_CHECKPOINT_SOURCE }, {
+      surfaceOp: { op: 'replace', ...shadowedRange },
+      sourceEventSeqs: [...shadowedSeqs, start.seq, summary.seq],
+    })
+    const end = session.append('compaction/end', { startSeq: start.seq, turn })
+    return {
+      startSeq: start.seq,
+      summarySeq: summary.seq,
+      replacementSeq: replacement.seq,
+      endSeq: end.seq,
+      summary: made.summary,
+      shadowedRange,
+      shadowedSeqs,
+      shadowedTokens,
+      checkpointTokens: checkpoint.tokens,
+    }
+  } catch (error) {
+    return close(new CompactionFailure('commit', error))
+  }
+}

@@ -1,0 +1,1 @@
+export { DigestCompactionEngine, DigestCompactionEngine as default } from './service.ts'
