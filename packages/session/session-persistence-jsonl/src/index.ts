@@ -1,0 +1,2 @@
+export { JsonlSessionPersistence, JsonlSessionPersistence as default, type JsonlSessionPersistenceConfig } from './service.ts'
+export { readSessionFile, writeSessionFile, type SessionFile } from './session-file.ts'

@@ -1,0 +1,43 @@
+/**
+ * The plugin: sessions as JSONL files in one folder.
+ */
+import { Context, Service } from '@deepseek-ai/cordis'
+import { resolve } from 'node:path'
+import type { SessionHeader, SessionListing, SessionStore } from '@deepseek-ai/dsh-session'
+import { SessionPersistence } from '@deepseek-ai/dsh-session-persistence'
+import { z } from 'zod'
+import { JsonlStorage } from './storage.ts'
+
+const Config = z.strictObject({
+  /** The folder; relative to the working directory. */
+  dir: z.string().min(1),
+}).prefault({} as { dir: string }) // no config at all is refused by its missing key, too
+
+export type JsonlSessionPersistenceConfig = z.infer<typeof Config>
+
+export class JsonlSessionPersistence extends SessionPersistence {
+  static readonly Config = Config
+  private readonly storage: JsonlStorage
+
+  constructor(ctx: Context, config: JsonlSessionPersistenceConfig) {
+    super(ctx)
+    const logger = ctx.logger('session-persistence')
+    this.storage = new JsonlStorage(resolve(config.dir), problem => logger.warn('%s', problem))
+  }
+
+  override create(header: SessionHeader): Promise<SessionStore> {
+    return this.storage.create(header)
+  }
+
+  override open(id: string): Promise<SessionStore> {
+    return this.storage.open(id)
+  }
+
+  override list(): Promise<readonly SessionListing[]> {
+    return this.storage.list()
+  }
+
+  async *[Service.init](): AsyncGenerator<() => Promise<void>, void, void> {
+    yield () => this.storage.close()
+  }
+}
