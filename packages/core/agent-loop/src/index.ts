@@ -1,0 +1,1 @@
+export { AgentLoop, AgentLoop as default } from './service.ts'

@@ -1,0 +1,1 @@
+export { SystemPromptService, SystemPromptService as default, type PromptSection } from './service.ts'

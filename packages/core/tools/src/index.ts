@@ -1,0 +1,2 @@
+export type { Tool, ToolContext, ToolOutcome, ToolParameters, ToolReturn } from './tool.ts'
+export { ToolService, ToolService as default } from './service.ts'
