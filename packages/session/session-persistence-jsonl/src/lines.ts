@@ -88,7 +88,7 @@ export class LogParser {
   /** Bytes of the accepted lines: where the next one begins. */
   goodBytes = 0
   /** Events so far. */
-  nextSeq: Seq = 0
+  private nextSeq: Seq = 0
 
   /** @param source names the file in errors. */
   constructor(source: string) {

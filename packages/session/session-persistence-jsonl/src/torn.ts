@@ -20,7 +20,7 @@ export async function setAside(handle: FileHandle, path: string, torn: TornTail)
   const sibling = await keepBeside(`${path}.torn-${torn.offsetBytes}`, bytes)
   await handle.truncate(torn.offsetBytes)
   await handle.sync()
-  return `${path}: ${describeTail(torn)}; it was never acknowledged and is now in ${basename(sibling)}. Everything before it is kept.`
+  return `${path}: ${describeTail(torn)}; it is now in ${basename(sibling)}. Everything before it is kept.`
 }
 
 /** Keeps `bytes` under the first of the names `path`, `path.1`, `path.2`, … that is free or holds the same bytes already. */
