@@ -27,7 +27,7 @@ import { answerFold } from './history.ts'
 import { limitsOf, summaryTokens, type Limits } from './limits.ts'
 import { pinFold, pinnedMessages } from './pins.ts'
 import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
-import { SUMMARY_OVERRUN, summarizeByReplay, UnusableSummaryError, type Summary, type SummaryInput } from './summarize.ts'
+import { SUMMARY_OVERRUN, climbLadder, UnusableSummaryError, type CallBudget, type Summary, type SummaryInput } from './summarize.ts'
 import { CompactionFailure, compactSpan, type Attempt, type Span } from './transaction.ts'
 
 export class BasicCompactionEngine extends CompactionEngine {
@@ -79,7 +79,7 @@ export class BasicCompactionEngine extends CompactionEngine {
     refuseLiveLock(agent.session)
     return this.maintain(agent, signal, async abort => {
       const cut = retentionCut(this.pricedSurface(agent.session), 0)
-      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, 'manual', 'span', abort, [])
+      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, this.manualCheck(agent, 'manual', abort))
       return attempt === null ? null : this.run(attempt)
     })
   }
@@ -90,7 +90,7 @@ export class BasicCompactionEngine extends CompactionEngine {
     refuseLiveLock(session)
     const span = regionSpan(session, start, end)
     const task = async (abort: AbortSignal): Promise<CompactionResult> => {
-      const attempt = this.prepare(agent, span, 'region', 'span', abort, [])
+      const attempt = this.prepare(agent, span, this.manualCheck(agent, 'region', abort))
       if (attempt === null) throw new Error(`nothing is gained by compacting ${start}–${end}: it is hardly larger than the frame of a checkpoint`)
       return this.run(attempt)
     }
@@ -103,8 +103,15 @@ export class BasicCompactionEngine extends CompactionEngine {
    * returns is checked for text and size. It stops soon after `signal` aborts.
    */
   protected summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
-    const request = { sessionId: agent.session.id, signal: signal ?? this.unloading.signal }
-    return summarizeByReplay(this.llm, input, request, this.estimateText)
+    const { llm, meter, estimateText } = this
+    return climbLadder({
+      llm,
+      sessionId: agent.session.id,
+      signal: signal ?? this.unloading.signal,
+      estimateMessage: message => meter.estimateMessage(message),
+      estimateEnvelope: (system, tools) => meter.estimateEnvelope(system, tools),
+      estimateText,
+    }, input)
   }
 
   /** The price of a text by itself, in tokens. */
@@ -130,7 +137,7 @@ export class BasicCompactionEngine extends CompactionEngine {
     if (failure.code !== 'CONTEXT_WINDOW_EXCEEDED' && failure.code !== 'REQUEST_TOO_LARGE') return false
     const { session } = agent
     const policy = this.policyOf(agent)
-    if (policy === null || session.read(answerFold).retries >= policy.maxOverflowRetries) return false
+    if (session.read(answerFold).retries >= policy.maxOverflowRetries) return false
     const generation = session.surface.replaceGeneration
     try {
       signal.throwIfAborted()
@@ -154,16 +161,17 @@ export class BasicCompactionEngine extends CompactionEngine {
   ): Promise<CompactionResult | null> {
     const { session } = agent
     const policy = this.policyOf(agent)
-    const limits = policy === null ? null : this.limits(session, policy)
-    if (policy === null || limits === null) return null
+    const limits = this.limits(session, policy)
+    if (limits === null) return null
     const isOver = (limitTokens: number): boolean => this.meter.measure(session, { pending }).totalTokens >= limitTokens
     if (!isOver(limits.thresholdTokens) || isHeld(limits)) return null
 
+    const check: Check = { trigger: 'pressure', stable: 'surface', signal, pending, calls: callBudget(policy) }
     let result: CompactionResult | null = null
     let { retainTokens } = limits
-    for (let round = 0; round <= policy.compactionRetries; round++) {
+    for (let round = 0; round <= policy.compactionRetries && check.calls.left > 0; round++) {
       const cut = this.pressureCut(session, limits, retainTokens, pending)
-      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, 'pressure', 'surface', signal, pending)
+      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
       if (attempt === null) break
       try {
         result = await this.run(attempt)
@@ -184,11 +192,12 @@ export class BasicCompactionEngine extends CompactionEngine {
   private async afterOverflow(agent: CompactionAgent, signal: AbortSignal): Promise<CompactionResult | null> {
     const { session } = agent
     const policy = this.policyOf(agent)
-    const limits = policy === null ? null : this.limits(session, policy)
+    const limits = this.limits(session, policy)
     const surface = this.pricedSurface(session)
     const tailCut = limits === null ? null : this.pressureCut(session, limits, 0, [])
     const cut = tailCut ?? retentionCut(surface, 0)
-    const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, 'context-overflow', 'surface', signal, [])
+    const check: Check = { trigger: 'context-overflow', stable: 'surface', signal, pending: [], calls: callBudget(policy) }
+    const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
     if (attempt === null) return null
     try {
       return await this.run(attempt)
@@ -249,15 +258,9 @@ export class BasicCompactionEngine extends CompactionEngine {
   // ── one attempt ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What compacting `span` takes; null where nothing useful would come of it. Writes nothing. */
-  private prepare(
-    agent: CompactionAgent,
-    span: Span,
-    trigger: CompactionTrigger,
-    stable: Attempt['stable'],
-    signal: AbortSignal,
-    pending: readonly Message[],
-  ): Attempt | null {
+  private prepare(agent: CompactionAgent, span: Span, check: Check): Attempt | null {
     const { session } = agent
+    const { trigger, stable, signal, pending, calls } = check
     const surface = this.pricedSurface(session)
     let shadowedTokens = 0
     for (let position = span.from; position < span.to; position++) shadowedTokens += surface.tokens(position)
@@ -270,18 +273,21 @@ export class BasicCompactionEngine extends CompactionEngine {
     if (shadowedTokens < 2 * frameTokens) return null
 
     const policy = this.policyOf(agent)
-    const route = policy?.summarizer ?? this.routeOf(agent)
-    if (policy === null || route === null) {
+    const route = policy.summarizer ?? this.routeOf(agent)
+    if (route === null) {
       throw new Error(`no model can summarize session ${session.id}: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set`)
     }
     const limits = this.limits(session, policy)
     const { envelopeTokens, surfaceTokens, pendingTokens, slope } = this.meter.measure(session, { pending })
     const keptTokens = (envelopeTokens + surfaceTokens - shadowedTokens + pendingTokens + frameTokens) * slope
     const roomTokens = limits === null ? null : limits.windowTokens - limits.reserveTokens - Math.ceil(keptTokens)
-    const maxTokens = summaryTokens(policy, this.windowOf(route.provider, route.model), roomTokens)
+    const summarizerWindow = this.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
+    const maxTokens = summaryTokens(policy, summarizerWindow, roomTokens)
     if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
 
     const header = latestHeader(session)?.data
+    const isRouted = header?.config.provider === route.provider && header.config.model === route.model
+    const windowTokens = summarizerWindow ?? limits?.windowTokens
     const entries = spanEntries(session, span)
     const input: SummaryInput = {
       ...(header?.system === undefined ? {} : { system: header.system }),
@@ -291,6 +297,10 @@ export class BasicCompactionEngine extends CompactionEngine {
       spanTokens: shadowedTokens,
       maxTokens,
       route,
+      ...(windowTokens === undefined ? {} : { windowTokens: Math.floor(windowTokens / slope) }),
+      isPrefix: isRouted && span.from === 0,
+      calls,
+      isLastResort: trigger === 'context-overflow',
     }
     return {
       session,
@@ -302,6 +312,10 @@ export class BasicCompactionEngine extends CompactionEngine {
       summarize: abort => this.summarize(input, agent, abort),
       compose: summary => this.compose(summary, pins, maxTokens),
     }
+  }
+
+  private manualCheck(agent: CompactionAgent, trigger: CompactionTrigger, signal: AbortSignal): Check {
+    return { trigger, stable: 'span', signal, pending: [], calls: callBudget(this.policyOf(agent)) }
   }
 
   private compose(summary: readonly ContentBlock[], pins: Parameters<typeof frame>[1], maxTokens: number): ReturnType<Attempt['compose']> {
@@ -331,13 +345,10 @@ export class BasicCompactionEngine extends CompactionEngine {
     return provider === undefined || model === undefined ? null : { provider, model }
   }
 
-  private policyOf(agent: CompactionAgent): CompactionPolicy | null {
+  /** The policy of the latest route, or of the one the agent will begin with. */
+  private policyOf(agent: CompactionAgent): CompactionPolicy {
     const route = this.routeOf(agent)
     return this.config.policyFor(route?.provider ?? '', route?.model ?? '')
-  }
-
-  private windowOf(provider: string, model: string): number | undefined {
-    return this.llm.resolveModelInfo(provider, model)?.contextWindow
   }
 
   /** The limits of the latest routed request; null before the first, and where its capacity is not known. */
@@ -377,6 +388,18 @@ export class BasicCompactionEngine extends CompactionEngine {
   private warn(session: Session, message: string): void {
     this.ctx.logger('compaction').warn(`session ${session.id}: ${message}`)
   }
+}
+
+/** What the attempts of one check have in common. */
+interface Check extends Pick<Attempt, 'trigger' | 'stable' | 'signal'> {
+  /** Claimed input that is about to be appended. */
+  readonly pending: readonly Message[]
+  readonly calls: CallBudget
+}
+
+/** Model calls of one check, whatever its rounds and rungs. */
+function callBudget({ compactionRetries }: CompactionPolicy): CallBudget {
+  return { left: 1 + compactionRetries }
 }
 
 /** @throws ManualCompactionError `busy` where a compaction is running on the session. */

@@ -1,14 +1,19 @@
 /**
- * Summarize: one request to a model, and whether its reply may stand as a checkpoint.
+ * Summarize: the ladder of ways to have a model write a checkpoint.
  *
- * Strategy `replay`: the routed request's own system prompt and tools, the span's messages verbatim, the directive as one
- * trailing user message. That is an exact prefix of the last request plus the directive, so the provider's warm prefix cache
- * pays for it.
+ * 1. `replay`: the routed request's own system prompt and tools, the span's messages verbatim, the directive as one trailing
+ *    user message. An exact prefix of the last request plus the directive, so the provider's warm prefix cache pays for it.
+ * 2. `transcript`: the span flattened to text, in chunks where it does not fit, each request being the summary so far and
+ *    the next chunk.
+ * 3. `digest`: no model; only after an overflow, where failing would end the run.
+ *
+ * Every rung takes one call of the budget; all requests of one transcript count as one.
  */
-import { collect, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import type { SummaryStrategy } from '@deepseek-ai/dsh-compaction'
+import { collect, LlmError, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { digest, type DigestEntry } from './digest.ts'
 import { summaryDirective } from './directive.ts'
-import type { DigestEntry } from './digest.ts'
+import { transcriptChunks, transcriptParts } from './transcript.ts'
 
 /** What a summary is to be made of. */
 export interface SummaryInput {
@@ -24,6 +29,18 @@ export interface SummaryInput {
   /** The most the summary may take. */
   readonly maxTokens: number
   readonly route: { readonly provider: string; readonly model: string }
+  /** The summarizer's window in estimated tokens, or the conversation's where that is not known. */
+  readonly windowTokens?: number
+  /** Whether the span is the head of what the same route was last sent, so that `replay` is an exact prefix. */
+  readonly isPrefix: boolean
+  /** Model calls that this check may still make; a rung takes one. */
+  readonly calls: CallBudget
+  /** Whether a digest may stand in for a failed summary. */
+  readonly isLastResort: boolean
+}
+
+export interface CallBudget {
+  left: number
 }
 
 /** A summary and the call that made it; `llmStreamCall` only if exactly one `ctx.llm.stream()` call did. */
@@ -39,9 +56,15 @@ export interface Summary {
   readonly strategy?: SummaryStrategy
 }
 
-/** A reply that cannot stand as a checkpoint. */
+/** A reply that cannot stand as a checkpoint. `isSilent`: it held no text at all, so another form of asking may do better. */
 export class UnusableSummaryError extends Error {
   override readonly name = 'UnusableSummaryError'
+  readonly isSilent: boolean
+
+  constructor(message: string, isSilent = false) {
+    super(message)
+    this.isSilent = isSilent
+  }
 }
 
 /** A reply this much longer than it was asked to be is refused. */
@@ -49,37 +72,120 @@ export const SUMMARY_OVERRUN = 1.5
 /** Less than this, without a heading, says nothing about a span of more than {@link LONG_SPAN_TOKENS}. */
 const SHORTEST_SUMMARY_TOKENS = 24
 const LONG_SPAN_TOKENS = 1_000
+/** Requests of one transcript; what is older than they reach is digested. */
+const MAX_CHUNK_REQUESTS = 8
+/** Where the window was guessed wrong, chunks are halved this often. */
+const MAX_HALVINGS = 3
+
+/** What rungs work with. */
+export interface Summarizer {
+  readonly llm: LlmService
+  readonly sessionId: string
+  readonly signal: AbortSignal
+  readonly estimateMessage: (message: Message) => number
+  readonly estimateEnvelope: (system?: string, tools?: readonly ToolSchema[]) => number
+  readonly estimateText: (text: string) => number
+}
 
 /** @throws LlmError, UnusableSummaryError, or the signal's reason. */
-export async function summarizeByReplay(
-  llm: LlmService,
-  input: SummaryInput,
-  request: { readonly sessionId: string; readonly signal: AbortSignal },
-  estimate: (text: string) => number,
-): Promise<Summary> {
-  const { system, tools, messages, maxTokens, route } = input
-  const directive: Message = { role: 'user', content: [{ type: 'text', text: summaryDirective(maxTokens) }] }
-  const options: GenerateOptions = {
-    ...route,
-    messages: [...messages, directive],
+export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<Summary> {
+  try {
+    return await askModel(by, input)
+  } catch (error) {
+    if (!input.isLastResort || by.signal.aborted) throw error
+    return { summary: [{ type: 'text', text: digest(input.entries, input.maxTokens, by.estimateText) }], strategy: 'digest' }
+  }
+}
+
+async function askModel(by: Summarizer, input: SummaryInput): Promise<Summary> {
+  if (input.isPrefix && replayFits(by, input)) {
+    try {
+      return await summarizeByReplay(by, input)
+    } catch (error) {
+      if (by.signal.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
+    }
+  }
+  return summarizeByTranscript(by, input)
+}
+
+function replayFits({ estimateMessage, estimateEnvelope }: Summarizer, input: SummaryInput): boolean {
+  if (input.windowTokens === undefined) return true
+  const requestTokens = estimateEnvelope(input.system, input.tools) + input.spanTokens + estimateMessage(directiveMessage(input.maxTokens))
+  return requestTokens + input.maxTokens <= input.windowTokens
+}
+
+function isWorthAnotherForm(error: unknown): boolean {
+  return isOverflow(error) || (error instanceof UnusableSummaryError && error.isSilent) || (error instanceof LlmError && error.failure.code === 'EMPTY_RESPONSE')
+}
+
+function isOverflow(error: unknown): boolean {
+  return error instanceof LlmError && (error.failure.code === 'CONTEXT_WINDOW_EXCEEDED' || error.failure.code === 'REQUEST_TOO_LARGE')
+}
+
+async function summarizeByReplay(by: Summarizer, input: SummaryInput): Promise<Summary> {
+  const { system, tools, messages, maxTokens } = input
+  input.calls.left -= 1
+  const reply = await ask(by, input, {
+    messages: [...messages, directiveMessage(maxTokens)],
     ...(system === undefined ? {} : { system }),
     ...(tools === undefined ? {} : { tools, toolChoice: 'none' }),
-    maxTokens,
-    ...request,
-    purpose: 'compaction',
+  })
+  return { ...written(by, input, reply), rawOutput: reply.content, llmStreamCall: true, strategy: 'replay' }
+}
+
+async function summarizeByTranscript(by: Summarizer, input: SummaryInput): Promise<Summary> {
+  const { entries, maxTokens } = input
+  const { estimateText } = by
+  if (input.calls.left <= 0) throw new Error('no model call is left for a summary')
+  input.calls.left -= 1
+  const parts = transcriptParts(entries, estimateText)
+  // Beside the chunk a request holds the directive, the summary so far, and its answer.
+  const aroundTokens = estimateText(summaryDirective(maxTokens)) + 2 * maxTokens
+  const wholeTokens = parts.reduce((sum, part) => sum + part.tokens, 0)
+  let chunkTokens = Math.max(1, input.windowTokens === undefined ? wholeTokens : input.windowTokens - aroundTokens)
+  let requestsLeft = MAX_CHUNK_REQUESTS
+  for (let halvings = 0; ; halvings++) {
+    const chunks = transcriptChunks(parts, chunkTokens, estimateText)
+    const skipped = chunks.slice(0, Math.max(0, chunks.length - requestsLeft))
+    let soFar = skipped.length === 0 ? '' : digest(skipped.flatMap(chunk => chunk.entries), maxTokens, estimateText)
+    let requests = 0
+    let reply: Collected | undefined
+    try {
+      for (const chunk of chunks.slice(skipped.length)) {
+        requests += 1
+        reply = await ask(by, input, { messages: [chunkMessage(soFar, chunk.text, maxTokens)] })
+        soFar = acceptedText(reply, chunk.tokens, estimateText)
+      }
+    } catch (error) {
+      requestsLeft -= requests
+      if (by.signal.aborted || !isOverflow(error) || halvings === MAX_HALVINGS || requestsLeft <= 0) throw error
+      chunkTokens = Math.max(1, Math.floor(Math.min(chunkTokens, wholeTokens) / 2))
+      continue
+    }
+    if (reply === undefined) throw new UnusableSummaryError('there is nothing to summarize')
+    const isOneCall = halvings === 0 && requests === 1
+    return { ...written(by, input, reply), rawOutput: reply.content, ...(isOneCall ? { llmStreamCall: true } : {}), strategy: 'transcript' }
   }
-  const reply = await collect(llm.stream(options), { signal: request.signal })
-  const text = acceptedText(reply, input.spanTokens, estimate)
-  return {
-    summary: [{ type: 'text', text }],
-    provider: reply.provider,
-    model: reply.model,
-    maxTokens,
-    ...(reply.usage === undefined ? {} : { usage: reply.usage }),
-    rawOutput: reply.content,
-    llmStreamCall: true,
-    strategy: 'replay',
-  }
+}
+
+/** One request to the summarizer: a direct call, not a step. */
+function ask({ llm, sessionId, signal }: Summarizer, { route, maxTokens }: SummaryInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
+  return collect(llm.stream({ ...route, ...body, maxTokens, signal, sessionId, purpose: 'compaction' }), { signal })
+}
+
+function written({ estimateText }: Summarizer, { spanTokens, maxTokens }: SummaryInput, reply: Collected): Summary {
+  const { provider, model, usage } = reply
+  const text = acceptedText(reply, spanTokens, estimateText)
+  return { summary: [{ type: 'text', text }], provider, model, maxTokens, ...(usage === undefined ? {} : { usage }) }
+}
+
+function directiveMessage(maxTokens: number): Message {
+  return { role: 'user', content: [{ type: 'text', text: summaryDirective(maxTokens) }] }
+}
+
+function chunkMessage(soFar: string, transcript: string, maxTokens: number): Message {
+  const before = soFar === '' ? '' : `checkpoint:\n${soFar.replace(/^/gm, '  ')}\n`
+  return { role: 'user', content: [{ type: 'text', text: `The conversation, as a transcript:\n\n${before}${transcript}\n\n${summaryDirective(maxTokens)}` }] }
 }
 
 /**
@@ -88,16 +194,16 @@ export async function summarizeByReplay(
  *
  * @throws UnusableSummaryError saying why not.
  */
-export function acceptedText(reply: Pick<Collected, 'content' | 'finish'>, spanTokens: number, estimate: (text: string) => number): string {
+export function acceptedText(reply: Pick<Collected, 'content' | 'finish'>, spanTokens: number, estimateText: (text: string) => number): string {
   const { content, finish } = reply
   if (finish !== 'stop' && finish !== 'tool-calls') throw new UnusableSummaryError(`the summary did not finish: the model stopped for ${finish}`)
   if (content.some(block => block.type === 'image')) throw new UnusableSummaryError('the summary holds an image')
   const text = textOf(content).trim()
   if (text === '') {
     const kinds = [...new Set(content.map(block => block.type))].join(' and ')
-    throw new UnusableSummaryError(`the summary is empty${kinds === '' ? '' : `: the model answered with ${kinds} only`}`)
+    throw new UnusableSummaryError(`the summary is empty${kinds === '' ? '' : `: the model answered with ${kinds} only`}`, true)
   }
-  if (spanTokens > LONG_SPAN_TOKENS && !/^#/m.test(text) && estimate(text) < SHORTEST_SUMMARY_TOKENS) {
+  if (spanTokens > LONG_SPAN_TOKENS && !/^#/m.test(text) && estimateText(text) < SHORTEST_SUMMARY_TOKENS) {
     throw new UnusableSummaryError(`"${text}" is no summary of ${spanTokens} tokens`)
   }
   return text
