@@ -5,7 +5,9 @@
  * call of that id, and there the first one. Nothing given to the builder vanishes: it becomes part of an item, or it is
  * counted with a reason.
  */
+import { uniqueCallId } from '@deepseek-ai/dsh-llm'
 import type { ContentBlock, FinishReason, ReasoningBlock, TextBlock, TokenUsage, ToolCallBlock, ToolSchema } from '@deepseek-ai/dsh-llm'
+import { parseJson } from './json.ts'
 import type { InputItem, RecordedResult, Skipped, Transcript, TranscriptFormat, TranscriptItem } from './model.ts'
 
 interface AnswerInit {
@@ -49,7 +51,7 @@ export class TranscriptBuilder {
   private readonly format: TranscriptFormat
   private readonly drafts: ItemDraft[] = []
   private readonly skips = new Map<string, { count: number; line: number }>()
-  private readonly usedIds = new Set<string>()
+  private readonly usedCallIds = new Set<string>()
   private readonly openCalls = new Map<string, OpenCall[]>()
 
   constructor(format: TranscriptFormat) {
@@ -82,7 +84,9 @@ export class TranscriptBuilder {
       if (block.type !== 'tool-call') return block
       calls.push({ id: block.id, slot: results.length })
       results.push(null)
-      return { ...block, id: this.uniqueId(block.id) }
+      const id = uniqueCallId(block.id, this.usedCallIds)
+      this.usedCallIds.add(id)
+      return { ...block, id }
     })
     const answer: AnswerDraft = { kind: 'answer', content, results, line: init.line, model: init.model, finish: init.finish }
     for (const { id, slot } of calls) {
@@ -190,15 +194,6 @@ export class TranscriptBuilder {
       return false
     })
   }
-
-  /** The id itself where it is usable, otherwise the first free one of id~2, id~3, … */
-  private uniqueId(id: string): string {
-    const stem = id === '' ? 'call' : id
-    let unique = stem
-    for (let occurrence = 2; this.usedIds.has(unique); occurrence++) unique = `${stem}~${occurrence}`
-    this.usedIds.add(unique)
-    return unique
-  }
 }
 
 export function textBlock(text: string): TextBlock {
@@ -220,18 +215,9 @@ export function callBlock(builder: TranscriptBuilder, call: { id: string; name: 
 function argumentsText(builder: TranscriptBuilder, given: unknown, line: number): string {
   if (given === undefined || given === null || given === '') return '{}'
   if (typeof given !== 'string') return JSON.stringify(given)
-  if (isJson(given)) return given
+  if (parseJson(given) !== undefined) return given
   builder.skip('tool call arguments that are no JSON, kept as {"input": text}', line)
   return JSON.stringify({ input: given })
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function mostFrequentModel(items: readonly TranscriptItem[]): string | undefined {

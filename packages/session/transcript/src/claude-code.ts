@@ -5,8 +5,9 @@
  * come as lines of the user.
  */
 import type { ContentBlock, FinishReason } from '@deepseek-ai/dsh-llm'
-import { callBlock, reasoningBlock, textBlock, TranscriptBuilder, type AnswerDraft, type ItemDraft } from './builder.ts'
+import { callBlock, reasoningBlock, textBlock, type AnswerDraft, type ItemDraft, type TranscriptBuilder } from './builder.ts'
 import { attachmentText } from './claude-code-attachment.ts'
+import { PromptQueue } from './claude-code-queue.ts'
 import { liveLines } from './claude-code-tree.ts'
 import type { LinesFormat } from './format.ts'
 import { imageBlock, imageFromUrl } from './images.ts'
@@ -23,6 +24,7 @@ const CONTEXT_START = /^\s*(<(command-[a-z]+|local-command-[a-z]+|bash-(input|st
 const INTERRUPTION = /^\s*\[Request interrupted by user/
 
 export const claudeCode: LinesFormat = {
+  name: 'claude-code',
   expected: 'a Claude Code session (JSON Lines of {"type":"user"|"assistant"|…,"uuid":…,"sessionId":…,"message":{…}})',
 
   claims({ value }) {
@@ -32,30 +34,28 @@ export const claudeCode: LinesFormat = {
     return isSide ? 'maybe' : 'no'
   },
 
-  read({ lines, tornLine }) {
-    const reader = new Reader(lines)
+  read(lines, builder) {
+    const reader = new Reader(lines, builder)
     for (const line of lines) reader.line(line)
-    if (tornLine !== undefined) reader.builder.skip('last line, cut off while it was written', tornLine)
     return reader.finish()
   },
 }
 
 class Reader {
-  readonly builder = new TranscriptBuilder('claude-code')
+  private readonly builder: TranscriptBuilder
   private readonly live: ReadonlySet<Line>
   /** The lines of one answer, by message id; the answer stands where its first line does. */
   private readonly answerLines = new Map<string, Line[]>()
   private readonly draftOfUuid = new Map<string, ItemDraft>()
   /** The last thing said: an interruption cuts it off only if it is an answer. */
   private lastAnswer: AnswerDraft | null = null
-  private boundary: JsonObject | null = null
-  /** Prompts typed while the model worked, not yet given to it. */
-  private queued: { text: string; line: number }[] = []
-  private readonly queuedTwice: ReadonlySet<string>
+  private boundary: Line | null = null
+  private readonly queue: PromptQueue
 
-  constructor(lines: readonly Line[]) {
+  constructor(lines: readonly Line[], builder: TranscriptBuilder) {
+    this.builder = builder
     this.live = liveLines(lines)
-    this.queuedTwice = promptsOf(lines)
+    this.queue = new PromptQueue(lines, builder)
     for (const line of this.live) {
       const id = answerId(line)
       if (id !== undefined) this.answerLines.set(id, [...(this.answerLines.get(id) ?? []), line])
@@ -64,7 +64,7 @@ class Reader {
 
   line(line: Line): void {
     const { type } = line.value
-    if (type === 'queue-operation') this.queueOperation(line)
+    if (type === 'queue-operation') this.queued(line)
     else if (type !== 'user' && type !== 'assistant' && type !== 'attachment' && line.value.subtype !== 'compact_boundary') {
       this.builder.skip(`line of type ${String(type)}`, line.line)
     } else if (line.value.isSidechain === true) this.builder.skip('message of a sub-agent', line.line)
@@ -73,8 +73,8 @@ class Reader {
   }
 
   finish() {
-    if (this.boundary !== null) this.builder.skip('compaction without a summary', numberAt(this.boundary, 'line') ?? 1)
-    for (const { line } of this.queued) this.builder.skip('queued input that no request took', line)
+    if (this.boundary !== null) this.builder.skip('compaction without a summary', this.boundary.line)
+    this.queue.finish()
     return this.builder.finish({})
   }
 
@@ -87,7 +87,7 @@ class Reader {
       case 'attachment':
         return this.attachment(line)
       default:
-        this.boundary = { ...(objectAt(line.value, 'compactMetadata') ?? {}), line: line.line }
+        this.boundary = line
     }
   }
 
@@ -141,7 +141,7 @@ class Reader {
 
   /** The boundary, where there is one, says what was kept; it stands before the summary. */
   private summary(line: Line, content: unknown): void {
-    const boundary = this.boundary ?? {}
+    const boundary = objectAt(this.boundary?.value ?? {}, 'compactMetadata') ?? {}
     this.boundary = null
     this.lastAnswer = null
     const tokensBefore = numberAt(boundary, 'preTokens')
@@ -172,22 +172,11 @@ class Reader {
     this.place(line, this.builder.input([textBlock(text)], 'context', line.line))
   }
 
-  /**
-   * A prompt that left the queue by `remove` was given to the model while it worked; older versions log it nowhere else. A
-   * removal does not say which: prompts go before notices, which are counted.
-   */
-  private queueOperation({ line, value }: Line): void {
-    const text = stringAt(value, 'content') ?? ''
-    if (value.operation === 'enqueue') {
-      const isNotice = /^\s*(\{"task_id"|<task-notification>)/.test(text)
-      if (isNotice) this.builder.skip('queued notice of a background task', line)
-      else if (!this.queuedTwice.has(text)) this.queued.push({ text, line })
-      return
-    }
-    const prompt = value.operation === 'remove' ? this.queued.shift() : undefined
-    if (prompt === undefined) return
+  private queued(line: Line): void {
+    const prompt = this.queue.operation(line)
+    if (prompt === null) return
     this.lastAnswer = null
-    this.builder.input([textBlock(prompt.text)], 'person', line)
+    this.builder.input([textBlock(prompt)], 'person', line.line)
   }
 
   private place(line: Line, draft: ItemDraft | undefined): void {
@@ -226,20 +215,6 @@ class Reader {
 
 function answerId(line: Line): string | undefined {
   return line.value.type === 'assistant' ? stringAt(objectAt(line.value, 'message') ?? {}, 'id') : undefined
-}
-
-/** What the file has as a prompt besides the queue. */
-function promptsOf(lines: readonly Line[]): ReadonlySet<string> {
-  const prompts = new Set<string>()
-  for (const { value } of lines) {
-    const content = objectAt(value, 'message')?.content
-    if (value.type === 'user' && typeof content === 'string') prompts.add(content)
-    const texts = value.type === 'user' && Array.isArray(content) ? content : []
-    for (const part of texts) if (isObject(part) && typeof part.text === 'string') prompts.add(part.text)
-    const prompt = objectAt(value, 'attachment')?.prompt
-    if (typeof prompt === 'string') prompts.add(prompt)
-  }
-  return prompts
 }
 
 function finishOf(stopReason: string | undefined): FinishReason | undefined {

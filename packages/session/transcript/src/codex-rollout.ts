@@ -9,7 +9,7 @@
  *     └──────── one answer ───────┘                └ its usage
  */
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
-import { callBlock, reasoningBlock, textBlock, TranscriptBuilder, type AnswerDraft } from './builder.ts'
+import { callBlock, reasoningBlock, textBlock, type AnswerDraft, type TranscriptBuilder } from './builder.ts'
 import type { LinesFormat } from './format.ts'
 import { imageFromUrl } from './images.ts'
 import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
@@ -24,6 +24,7 @@ const CONTEXT_START = /^\s*(# AGENTS\.md instructions|<(environment_context|user
 const ABORT_START = /^\s*<turn_aborted>/
 
 export const codexRollout: LinesFormat = {
+  name: 'codex-rollout',
   expected: 'a Codex rollout (JSON Lines of {"timestamp":…,"type":"session_meta"|"response_item"|…,"payload":{…}})',
 
   claims({ value }) {
@@ -31,22 +32,25 @@ export const codexRollout: LinesFormat = {
     return value.type === 'session_meta' || value.type === 'response_item' ? 'yes' : 'maybe'
   },
 
-  read({ lines, tornLine }) {
-    const reader = new Reader()
+  read(lines, builder) {
+    const reader = new Reader(builder)
     for (const line of lines) reader.line(line)
-    if (tornLine !== undefined) reader.builder.skip('last line, cut off while it was written', tornLine)
     return reader.finish()
   },
 }
 
 class Reader {
-  readonly builder = new TranscriptBuilder('codex-rollout')
+  private readonly builder: TranscriptBuilder
   private system: string | undefined
   private model: string | undefined
   private step: { content: ContentBlock[]; line: number } | null = null
   /** The last answer, while its usage is not known. */
   private unmeasured: AnswerDraft | null = null
   private totalUsage = ''
+
+  constructor(builder: TranscriptBuilder) {
+    this.builder = builder
+  }
 
   line({ line, value }: Line): void {
     const payload = objectAt(value, 'payload') ?? {}

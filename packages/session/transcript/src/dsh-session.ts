@@ -6,7 +6,7 @@
  * steps and routes are what the loop adds again. None of that counts as skipped.
  */
 import type { ContentBlock, FinishReason, TokenUsage, ToolSchema } from '@deepseek-ai/dsh-llm'
-import { TranscriptBuilder, type AnswerDraft } from './builder.ts'
+import type { AnswerDraft, TranscriptBuilder } from './builder.ts'
 import type { LinesFormat } from './format.ts'
 import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
 
@@ -18,27 +18,31 @@ const MADE_RESULTS = new Set(['TOOL_OUTCOME_UNKNOWN', 'TOOL_NOT_STARTED', 'ABORT
 const MADE_AGAIN = new Set(['session/end-seed', 'turn/start', 'step/start', 'step/end', 'tool/call', 'request/context', 'command/done'])
 
 export const dshSession: LinesFormat = {
+  name: 'dsh-session',
   expected: `a dsh session log (JSON Lines beginning with {"type":"session","version":${VERSION},"createdAt":…})`,
 
   claims({ line, value }) {
     return line === 1 && value.type === 'session' && value.version === VERSION && typeof value.createdAt === 'number' ? 'yes' : 'no'
   },
 
-  read({ lines, tornLine }) {
-    const reader = new Reader()
+  read(lines, builder) {
+    const reader = new Reader(builder)
     for (const { line, value } of lines.slice(1)) reader.event(value, line)
-    if (tornLine !== undefined) reader.builder.skip('last line, cut off while it was written', tornLine)
     return reader.finish()
   },
 }
 
 class Reader {
-  readonly builder = new TranscriptBuilder('dsh-session')
+  private readonly builder: TranscriptBuilder
   private system: string | undefined
   private tools: readonly ToolSchema[] | undefined
   private headerSeen = false
   /** Accepted input that has not reached the surface, by id, with its line. */
   private readonly waiting = new Map<string, number>()
+
+  constructor(builder: TranscriptBuilder) {
+    this.builder = builder
+  }
 
   event(event: JsonObject, line: number): void {
     const type = stringAt(event, 'type') ?? ''
@@ -77,7 +81,7 @@ class Reader {
     if (inputId !== undefined) this.waiting.delete(inputId)
     const isCheckpoint = source.kind === 'plugin' && source.plugin === 'compact'
     if (event.surfaceOp !== 'append' || isCheckpoint) return
-    this.builder.input(blocks(data), source.kind === 'person' ? 'person' : 'context', line)
+    this.builder.input(blocks(data), source.kind === 'user' ? 'person' : 'context', line)
   }
 
   private answer(data: JsonObject, line: number): void {
@@ -90,6 +94,7 @@ class Reader {
 
   private result(data: JsonObject, line: number): void {
     if (MADE_RESULTS.has(stringAt(objectAt(data, 'error') ?? {}, 'code') ?? '')) return
+    if (data.meta !== undefined) this.builder.skip('details of a tool result, not shown to the model', line)
     this.builder.result(stringAt(data, 'callId') ?? '', blocks(data), data.isError === true, line)
   }
 

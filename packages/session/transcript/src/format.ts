@@ -1,25 +1,29 @@
 /**
  * What `detect.ts` needs to know of a format: whether a file is of it, and how to read it.
  *
- * Pure.
+ * Pure. The builder that `read` fills has been made for this format.
  */
+import type { TranscriptBuilder } from './builder.ts'
 import type { JsonObject } from './json.ts'
-import type { JsonLines, Line } from './lines.ts'
-import type { Transcript } from './model.ts'
+import type { Line } from './lines.ts'
+import type { Transcript, TranscriptFormat } from './model.ts'
 
 /** A format of JSON Lines. Lines are shown one after the other until a single format says `yes`. */
 export interface LinesFormat {
+  readonly name: TranscriptFormat
   /** How a file begins, in words; stands in the error of a file that is of no format. */
   readonly expected: string
   /** `maybe`: the line fits, but fits others too, or says nothing. */
   claims(line: Line): 'yes' | 'maybe' | 'no'
-  read(lines: JsonLines): Transcript
+  /** `lines` is not empty. */
+  read(lines: readonly Line[], builder: TranscriptBuilder): Transcript
 }
 
 /** A format of one JSON value. */
 export interface DocumentFormat {
+  readonly name: TranscriptFormat
   readonly expected: string
   /** Null: read it. Otherwise what is wrong, and where; an index is 1-based. */
   objection(document: JsonObject | readonly unknown[]): { readonly message: number; readonly found: string } | null
-  read(document: JsonObject | readonly unknown[]): Transcript
+  read(document: JsonObject | readonly unknown[], builder: TranscriptBuilder): Transcript
 }

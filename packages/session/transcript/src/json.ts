@@ -26,6 +26,15 @@ export function objectAt(object: JsonObject, key: string): JsonObject | undefine
   return isObject(value) ? value : undefined
 }
 
+/** Undefined where the text is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Empty where the key holds no array. */
 export function arrayAt(object: JsonObject, key: string): readonly unknown[] {
   const value = object[key]

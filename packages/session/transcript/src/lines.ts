@@ -3,8 +3,7 @@
  *
  * Pure.
  */
-import { TranscriptError } from './error.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { isObject, parseJson, type JsonObject } from './json.ts'
 
 export interface Line {
   /** 1-based; blank lines count. */
@@ -13,31 +12,21 @@ export interface Line {
 }
 
 export interface JsonLines {
+  /** Everything before the fault. */
   readonly lines: readonly Line[]
-  /** The number of a last line that was cut off while it was written. */
-  readonly tornLine?: number
+  /** The first line that holds no JSON object; `torn` where it is the last one, cut off while it was written. */
+  readonly fault?: { readonly line: number; readonly torn: boolean }
 }
 
-/** Throws a {@link TranscriptError} at the first line, other than a torn last one, that holds no JSON object. */
 export function readJsonLines(text: string): JsonLines {
   const lines: Line[] = []
   const rows = text.split('\n')
   for (const [index, row] of rows.entries()) {
     if (row.trim() === '') continue
     const line = index + 1
-    const value = parseObject(row)
-    if (value !== undefined) lines.push({ line, value })
-    else if (line === rows.length && lines.length > 0) return { lines, tornLine: line }
-    else throw new TranscriptError({ expected: 'JSON Lines, one object a line', line, found: 'no JSON object' })
+    const value = parseJson(row)
+    if (!isObject(value)) return { lines, fault: { line, torn: line === rows.length && value === undefined } }
+    lines.push({ line, value })
   }
   return { lines }
-}
-
-function parseObject(row: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(row)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

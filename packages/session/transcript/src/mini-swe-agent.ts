@@ -4,7 +4,7 @@
  * Pure. Nobody talks to a running agent: the task is the one input of a person, everything later comes from the environment.
  */
 import { textOf } from '@deepseek-ai/dsh-llm'
-import { TranscriptBuilder } from './builder.ts'
+import type { TranscriptBuilder } from './builder.ts'
 import { chatAnswer, chatContent, chatFinish, skipOtherKeys } from './chat.ts'
 import type { DocumentFormat } from './format.ts'
 import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
@@ -18,6 +18,7 @@ const EXTRA_KEYS = new Set(['response', 'actions', 'raw_output', 'returncode', '
 const RESPONSE_KEYS = new Set(['choices', 'model', 'usage', 'object'])
 
 export const miniSweAgent: DocumentFormat = {
+  name: 'mini-swe-agent-traj',
   expected: 'a mini-swe-agent trajectory (an object with a trajectory_format "mini-swe-agent-…" and messages)',
 
   objection(document) {
@@ -26,9 +27,8 @@ export const miniSweAgent: DocumentFormat = {
     return openaiChat.objection(document)
   },
 
-  read(document) {
+  read(document, builder) {
     const whole = document as JsonObject
-    const builder = new TranscriptBuilder('mini-swe-agent-traj')
     const system: string[] = []
     let begun = false
     skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)

@@ -4,7 +4,7 @@
  * Pure.
  */
 import { textOf } from '@deepseek-ai/dsh-llm'
-import { TranscriptBuilder } from './builder.ts'
+import type { TranscriptBuilder } from './builder.ts'
 import { chatAnswer, chatContent, chatFinish, chatTools, skipOtherKeys } from './chat.ts'
 import type { DocumentFormat } from './format.ts'
 import { arrayAt, isObject, objectAt, stringAt, type JsonObject } from './json.ts'
@@ -17,6 +17,7 @@ const MESSAGE_KEYS = new Set([
 ])
 
 export const openaiChat: DocumentFormat = {
+  name: 'openai-chat',
   expected: 'OpenAI chat JSON (an array of messages with a role, or an object with such messages)',
 
   objection(document) {
@@ -27,9 +28,8 @@ export const openaiChat: DocumentFormat = {
     return index < 0 ? null : { message: index + 1, found: 'no object with a role' }
   },
 
-  read(document) {
+  read(document, builder) {
     const whole: JsonObject = isObject(document) ? document : { messages: document }
-    const builder = new TranscriptBuilder('openai-chat')
     const system: string[] = []
     if (typeof whole.system === 'string') system.push(whole.system)
     const tools = chatTools(builder, arrayAt(whole, 'tools'))

@@ -4,29 +4,29 @@
  * Pure. The conversation is the branch that ends in the last entry.
  */
 import type { ContentBlock, FinishReason } from '@deepseek-ai/dsh-llm'
-import { callBlock, reasoningBlock, textBlock, TranscriptBuilder, type ItemDraft } from './builder.ts'
+import { callBlock, reasoningBlock, textBlock, type ItemDraft, type TranscriptBuilder } from './builder.ts'
 import type { LinesFormat } from './format.ts'
 import { imageBlock } from './images.ts'
-import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
+import { isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
 import type { Line } from './lines.ts'
 import { tokenUsage } from './usage.ts'
 
 export const piSession: LinesFormat = {
+  name: 'pi-session',
   expected: 'a pi session (JSON Lines beginning with {"type":"session","id":…,"timestamp":…,"cwd":…})',
 
   claims({ line, value }) {
     return line === 1 && value.type === 'session' && typeof value.timestamp === 'string' && typeof value.id === 'string' ? 'yes' : 'no'
   },
 
-  read({ lines, tornLine }) {
-    const reader = new Reader()
+  read(lines, builder) {
+    const reader = new Reader(builder)
     const live = liveBranch(lines)
     for (const entry of lines.slice(1)) {
       if (live.has(entry)) reader.entry(entry)
-      else reader.builder.skip('entry on a branch that was left', entry.line)
+      else builder.skip('entry on a branch that was left', entry.line)
     }
-    if (tornLine !== undefined) reader.builder.skip('last line, cut off while it was written', tornLine)
-    return reader.builder.finish({ model: stringAt(lines[0]!.value, 'modelId') })
+    return builder.finish({ model: stringAt(lines[0]!.value, 'modelId') })
   },
 }
 
@@ -48,9 +48,13 @@ function liveBranch(lines: readonly Line[]): ReadonlySet<Line> {
 }
 
 class Reader {
-  readonly builder = new TranscriptBuilder('pi-session')
+  private readonly builder: TranscriptBuilder
   private readonly drafts: { line: number; draft: ItemDraft }[] = []
   private readonly lineOfId = new Map<string, number>()
+
+  constructor(builder: TranscriptBuilder) {
+    this.builder = builder
+  }
 
   entry({ line, value }: Line): void {
     const id = stringAt(value, 'id')

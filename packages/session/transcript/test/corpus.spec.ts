@@ -1,0 +1,137 @@
+/**
+ * Real conversation logs, where they are at hand: `../shared/corpus` beside the repository.
+ *
+ * The figures are those that the collection states for each file, as far as they count the same thing; where they do not,
+ * the row says why.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { importTranscript } from '../src/index.ts'
+import type { AnswerItem, Transcript } from '../src/index.ts'
+import { skips } from './sketch.ts'
+
+const CORPUS = join(dirname(fileURLToPath(import.meta.url)), '../../../../../shared/corpus')
+
+interface Figures {
+  /** Answers, after the lines or items of one request were merged. */
+  answers: number
+  person: number
+  context: number
+  toolCalls: number
+  usagePoints: number
+  peakTokens: number
+  compactions?: number
+  images?: number
+  interrupted?: number
+  errors?: number
+  unanswered?: number
+  mostParallel?: number
+}
+
+const FILES: [name: string, figures: Figures][] = [
+  ['claude-code/cc-opus45-2compactions.jsonl', {
+    answers: 219, person: 13, context: 2, toolCalls: 224, usagePoints: 219, peakTokens: 155_412,
+    compactions: 2, interrupted: 1, errors: 2, mostParallel: 2, // 1 of the errors is a rejection by the person
+  }],
+  ['claude-code/cc-opus46-images-compaction.jsonl', {
+    // 9 images: the collection's 18 count the copies for the screen too. Its interruption came before any answer.
+    answers: 82, person: 8, context: 15, toolCalls: 88, usagePoints: 82, peakTokens: 132_151, compactions: 1, images: 9, errors: 4, mostParallel: 4,
+  }],
+  ['codex-rollout/codex-spark-2compactions.jsonl', {
+    answers: 180, person: 10, context: 2, toolCalls: 177, usagePoints: 180, peakTokens: 96_092, compactions: 2, mostParallel: 4,
+  }],
+  ['codex-rollout/codex-gpt54-orphan-calls.jsonl', {
+    // The last answer was recorded before its usage was.
+    answers: 11, person: 2, context: 2, toolCalls: 23, usagePoints: 10, peakTokens: 29_343, unanswered: 2, mostParallel: 4,
+  }],
+  ['pi-session/pi-opus45-2compactions.jsonl', {
+    // 454 calls and 471 usages stand in the file: 5 calls were cut off with their answers, which left one answer empty.
+    // Of 18 aborted answers and a failed one, 14 had said nothing.
+    answers: 470, person: 55, context: 3, toolCalls: 449, usagePoints: 470, peakTokens: 184_915,
+    compactions: 2, interrupted: 5, errors: 12, unanswered: 1, mostParallel: 4,
+  }],
+  ['mini-swe-agent-traj/mini-deepseek-sqlfluff-1517.traj.json', {
+    answers: 113, person: 1, context: 0, toolCalls: 113, usagePoints: 113, peakTokens: 68_339, errors: 20, unanswered: 1,
+  }],
+  ['claude-code/cc-opus45-small.jsonl', { answers: 19, person: 4, context: 0, toolCalls: 28, usagePoints: 19, peakTokens: 67_217, mostParallel: 3 }],
+  ['claude-code/cc-opus46-cjk-interrupts.jsonl', {
+    // Both interruptions came while a tool waited for consent: its result says so, and no answer was cut off.
+    answers: 38, person: 7, context: 8, toolCalls: 37, usagePoints: 38, peakTokens: 69_041, errors: 5, mostParallel: 3,
+  }],
+  ['claude-code/cc-sonnet46-cjk-subagents.jsonl', {
+    answers: 29, person: 3, context: 0, toolCalls: 39, usagePoints: 29, peakTokens: 45_251, errors: 2, mostParallel: 4,
+  }],
+  ['claude-code/cc-opus5-long-compaction.jsonl', {
+    // The file begins at its boundary: the summary is its first input.
+    answers: 374, person: 9, context: 36, toolCalls: 366, usagePoints: 374, peakTokens: 355_923, errors: 12,
+  }],
+  ['claude-code/cc-viewer-mock-v1x.jsonl', {
+    // The collection's 167 calls and 170 usages, and its peak of 42,726, are mostly those of sub-agents.
+    answers: 9, person: 1, context: 2, toolCalls: 11, usagePoints: 9, peakTokens: 21_552, mostParallel: 3,
+  }],
+  ['codex-rollout/codex-gpt55-images-2compactions.jsonl', {
+    answers: 182, person: 11, context: 10, toolCalls: 311, usagePoints: 182, peakTokens: 240_512, compactions: 2, images: 4, mostParallel: 5,
+  }],
+  ['codex-rollout/codex-gpt55-small.jsonl', { answers: 40, person: 5, context: 2, toolCalls: 83, usagePoints: 40, peakTokens: 55_283, mostParallel: 5 }],
+]
+
+for (const [name, figures] of FILES) {
+  const path = join(CORPUS, name)
+  it.skipIf(!existsSync(path))(`${name}${existsSync(path) ? '' : ' (skipped: the collection is not at hand)'}`, () => {
+    const transcript = importTranscript(readFileSync(path), name)
+    expect(name.startsWith(transcript.format)).toBe(true)
+    expect(lawsBroken(transcript)).toEqual([])
+    const defaults = { compactions: 0, images: 0, interrupted: 0, errors: 0, unanswered: 0, mostParallel: 1 }
+    expect(figuresOf(transcript)).toEqual({ ...defaults, ...figures })
+    if (name.startsWith('pi-session')) expect(skips(transcript)).toMatchObject({ 'tool call of an interrupted answer': 5, 'usage of an answer without content': 1 })
+  })
+}
+
+/** What holds of every transcript. */
+function lawsBroken(transcript: Transcript): string[] {
+  const broken: string[] = []
+  const ids = new Set<string>()
+  if (transcript.items[0]?.kind !== 'input') broken.push('begins without an input')
+  for (const [index, item] of transcript.items.entries()) {
+    if (item.content.length === 0) broken.push(`item ${index} is empty`)
+    if (item.kind === 'compaction' && !(item.keptFrom > 0 && item.keptFrom <= index)) broken.push(`item ${index} keeps from ${item.keptFrom}`)
+    if (item.kind !== 'answer') continue
+    const calls = callsOf(item)
+    if (calls.length !== item.results.length) broken.push(`item ${index} has ${calls.length} calls and ${item.results.length} results`)
+    if (item.interrupted === true && calls.length > 0) broken.push(`item ${index} is interrupted and calls`)
+    for (const call of calls) {
+      if (ids.has(call.id)) broken.push(`id ${call.id} occurs twice`)
+      ids.add(call.id)
+      JSON.parse(call.arguments)
+    }
+  }
+  return broken
+}
+
+function figuresOf({ items }: Transcript): Required<Figures> {
+  const answers = items.filter((item): item is AnswerItem => item.kind === 'answer')
+  const inputs = items.filter(item => item.kind === 'input')
+  const results = answers.flatMap(answer => answer.results)
+  const prompts = answers.flatMap(({ usage }) => (usage === undefined ? [] : [usage.inputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0)]))
+  const shown = [...inputs.flatMap(input => input.content), ...results.flatMap(result => result?.content ?? [])]
+  return {
+    answers: answers.length,
+    person: inputs.filter(input => input.from === 'person').length,
+    context: inputs.filter(input => input.from === 'context').length,
+    toolCalls: results.length,
+    usagePoints: prompts.length,
+    peakTokens: Math.max(...prompts),
+    compactions: items.filter(item => item.kind === 'compaction').length,
+    images: shown.filter(block => block.type === 'image').length,
+    interrupted: answers.filter(answer => answer.interrupted === true).length,
+    errors: results.filter(result => result?.isError === true).length,
+    unanswered: results.filter(result => result === null).length,
+    mostParallel: Math.max(...answers.map(answer => answer.results.length)),
+  }
+}
+
+function callsOf(answer: AnswerItem) {
+  return answer.content.filter(block => block.type === 'tool-call')
+}
