@@ -1,101 +1,61 @@
 /**
- * The engine: decides when to compact and where to cut, and maps what comes of it to what callers were promised.
+ * `ctx.compaction`, and what makes it act by itself.
  */
-import type { Context } from '@deepseek-ai/cordis'
-import { Service } from '@deepseek-ai/cordis'
-import type { PreStepEvent, RequestErrorEvent } from '@deepseek-ai/dsh-agent'
-import {
-  CompactionEngine,
-  isCompactCheckpointSource,
-  liveCompaction,
-  ManualCompactionError,
-  openCallsAt,
-  toolPairingBalancedAfter,
-  toolPairingBalancedBefore,
-  type CompactionAgent,
-  type CompactionResult,
-  type CompactionTrigger,
-} from '@deepseek-ai/dsh-compaction'
-import { messageOf, textOf, type ContentBlock, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
-import { latestContext, latestHeader, openStep, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
-import type { TokenMeterService } from '@deepseek-ai/dsh-token-meter'
-import { breaker, isUseful, type Breaker } from './breaker.ts'
-import { frame } from './checkpoint.ts'
-import { configSchema, resolveConfig, type BasicCompactionConfig, type CompactionPolicy, type ResolvedCompactionConfig } from './config.ts'
-import { spanEntries } from './entries.ts'
-import { answerFold } from './history.ts'
-import { limitsOf, summaryTokens, type Limits } from './limits.ts'
-import { pinFold, pinnedMessages } from './pins.ts'
-import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
-import { SUMMARY_OVERRUN, climbLadder, UnusableSummaryError, type CallBudget, type Summary, type SummaryInput } from './summarize.ts'
-import { CompactionFailure, compactSpan, type Attempt, type Span } from './transaction.ts'
+import { Service, type Context } from '@deepseek-ai/cordis'
+import type {} from '@deepseek-ai/dsh-agent'
+import { CompactionEngine, type CompactionAgent, type CompactionResult } from '@deepseek-ai/dsh-compaction'
+import type { LlmService } from '@deepseek-ai/dsh-llm'
+import type { Seq } from '@deepseek-ai/dsh-session'
+import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
+import { Compactor } from './compactor.ts'
+import { configSchema, resolveConfig, type BasicCompactionConfig } from './config.ts'
+import { climbLadder, type Summary, type SummaryInput } from './summarize.ts'
 
 export class BasicCompactionEngine extends CompactionEngine {
   static readonly inject = ['llm', 'tokenMeter']
   static readonly Config = configSchema
 
   private readonly llm: LlmService
-  private readonly meter: TokenMeterService
-  private readonly config: ResolvedCompactionConfig
-  private readonly breaker: Breaker
-  /** Aborts every running attempt when the engine is unloaded. */
-  private readonly unloading = new AbortController()
-  private readonly attempts = new Set<Promise<unknown>>()
-  /** Routes whose capacity nobody knows, told once each. */
-  private readonly unknownRoutes = new Set<string>()
-  /** Sessions whose breaker holds, told once each time. */
-  private readonly held = new WeakSet<Session>()
+  private readonly meter: TokenMeter
+  /** A plain object: what is called through a context costs microseconds a property, so the work is done there. */
+  private readonly compactor: Compactor
 
   constructor(ctx: Context, config?: BasicCompactionConfig) {
     super(ctx)
     this.llm = ctx.llm
-    this.meter = ctx.tokenMeter
-    this.config = resolveConfig(config)
-    this.breaker = breaker(message => this.meter.estimateMessage(message))
-    if (!this.config.auto) return
+    this.meter = ctx.tokenMeter.meter
+    const resolved = resolveConfig(config)
+    const compactor = new Compactor({
+      llm: this.llm,
+      meter: this.meter,
+      config: resolved,
+      summarize: (input, agent, signal) => this.summarize(input, agent, signal),
+      warn: message => ctx.logger('compaction').warn(message),
+    })
+    this.compactor = compactor
+    if (!resolved.auto) return
     // Prepended: whoever reads the surface to add context does so after it was compacted.
     ctx.on('agent/pre-step', async (event, next) => {
-      await this.relieve(event)
+      await compactor.relieve(event)
       return next()
     }, { prepend: true })
-    ctx.on('agent/request-error', async (event, next) => (await this.recover(event)) ? { kind: 'retry' } : next(), { prepend: true })
+    ctx.on('agent/request-error', async (event, next) => ((await compactor.recover(event)) ? { kind: 'retry' } : next()), { prepend: true })
   }
 
   async *[Service.init](): AsyncGenerator<() => Promise<void>, void, void> {
-    yield async () => {
-      this.unloading.abort(new Error('the compaction engine was unloaded'))
-      await Promise.allSettled(this.attempts)
-    }
+    yield () => this.compactor.unload()
   }
 
-  async compactIfNeeded(agent: CompactionAgent, trigger: 'pressure' | 'context-overflow', signal: AbortSignal): Promise<CompactionResult | null> {
-    signal.throwIfAborted()
-    refuseLiveLock(agent.session)
-    return trigger === 'pressure' ? this.underPressure(agent, [], signal) : this.afterOverflow(agent, signal)
+  compactIfNeeded(agent: CompactionAgent, trigger: 'pressure' | 'context-overflow', signal: AbortSignal): Promise<CompactionResult | null> {
+    return this.compactor.compactIfNeeded(agent, trigger, signal)
   }
 
-  async compactNow(agent: CompactionAgent, signal: AbortSignal): Promise<CompactionResult | null> {
-    signal.throwIfAborted()
-    refuseLiveLock(agent.session)
-    return this.maintain(agent, signal, async abort => {
-      const cut = retentionCut(this.pricedSurface(agent.session), 0)
-      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, this.manualCheck(agent, 'manual', abort))
-      return attempt === null ? null : this.run(attempt)
-    })
+  compactNow(agent: CompactionAgent, signal: AbortSignal): Promise<CompactionResult | null> {
+    return this.compactor.compactNow(agent, signal)
   }
 
-  async compactRegion(start: Seq, end: Seq, agent: CompactionAgent, signal?: AbortSignal): Promise<CompactionResult> {
-    signal?.throwIfAborted()
-    const { session } = agent
-    refuseLiveLock(session)
-    const span = regionSpan(session, start, end)
-    const task = async (abort: AbortSignal): Promise<CompactionResult> => {
-      const attempt = this.prepare(agent, span, this.manualCheck(agent, 'region', abort))
-      if (attempt === null) throw new Error(`nothing is gained by compacting ${start}–${end}: it is hardly larger than the frame of a checkpoint`)
-      return this.run(attempt)
-    }
-    const caller = signal ?? new AbortController().signal
-    return agent.status === 'idle' ? this.maintain(agent, caller, task) : this.asManual(session, caller, caller, task)
+  compactRegion(start: Seq, end: Seq, agent: CompactionAgent, signal?: AbortSignal): Promise<CompactionResult> {
+    return this.compactor.compactRegion(start, end, agent, signal)
   }
 
   /**
@@ -104,331 +64,9 @@ export class BasicCompactionEngine extends CompactionEngine {
    */
   protected summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
     const { llm, meter, estimateText } = this
-    return climbLadder({
-      llm,
-      sessionId: agent.session.id,
-      signal: signal ?? this.unloading.signal,
-      estimateMessage: message => meter.estimateMessage(message),
-      estimateEnvelope: (system, tools) => meter.estimateEnvelope(system, tools),
-      estimateText,
-    }, input)
+    return climbLadder({ llm, meter, estimateText, sessionId: agent.session.id, ...(signal === undefined ? {} : { signal }) }, input)
   }
 
   /** The price of a text by itself, in tokens. */
   protected readonly estimateText = (text: string): number => this.meter.estimateMessage({ role: 'user', content: [{ type: 'text', text }] })
-
-  // ── by itself ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Before a step: compacts under pressure; whatever goes wrong, the run goes on. */
-  private async relieve({ agent, messages, signal }: PreStepEvent): Promise<void> {
-    const { session } = agent
-    try {
-      signal.throwIfAborted()
-      refuseLiveLock(session)
-      const pending = messages.map((message): Message => ({ role: 'user', content: message.content }))
-      await this.underPressure(agent, pending, signal, limits => this.isHeld(session, limits))
-    } catch (error) {
-      if (!signal.aborted) this.warn(session, `compaction failed, the run goes on with what it has: ${messageOf(error)}`)
-    }
-  }
-
-  /** After a refused request: whether the surface really became smaller, so that the request is worth another try. */
-  private async recover({ agent, failure, signal }: RequestErrorEvent): Promise<boolean> {
-    if (failure.code !== 'CONTEXT_WINDOW_EXCEEDED' && failure.code !== 'REQUEST_TOO_LARGE') return false
-    const { session } = agent
-    const policy = this.policyOf(agent)
-    if (session.read(answerFold).retries >= policy.maxOverflowRetries) return false
-    const generation = session.surface.replaceGeneration
-    try {
-      signal.throwIfAborted()
-      refuseLiveLock(session)
-      await this.afterOverflow(agent, signal)
-    } catch (error) {
-      if (!signal.aborted) this.warn(session, `compaction after an overflow failed: ${messageOf(error)}`)
-    }
-    return session.surface.replaceGeneration > generation && !signal.aborted && !this.unloading.signal.aborted
-  }
-
-  /**
-   * Rounds of compaction until the next request is under the threshold. Each round after the first halves what is kept, and
-   * one that fails or saves next to nothing is the last.
-   */
-  private async underPressure(
-    agent: CompactionAgent,
-    pending: readonly Message[],
-    signal: AbortSignal,
-    isHeld: (limits: Limits) => boolean = () => false,
-  ): Promise<CompactionResult | null> {
-    const { session } = agent
-    const policy = this.policyOf(agent)
-    const limits = this.limits(session, policy)
-    if (limits === null) return null
-    const isOver = (limitTokens: number): boolean => this.meter.measure(session, { pending }).totalTokens >= limitTokens
-    if (!isOver(limits.thresholdTokens) || isHeld(limits)) return null
-
-    const check: Check = { trigger: 'pressure', stable: 'surface', signal, pending, calls: callBudget(policy) }
-    let result: CompactionResult | null = null
-    let { retainTokens } = limits
-    for (let round = 0; round <= policy.compactionRetries && check.calls.left > 0; round++) {
-      const cut = this.pressureCut(session, limits, retainTokens, pending)
-      const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
-      if (attempt === null) break
-      try {
-        result = await this.run(attempt)
-      } catch (error) {
-        const cause = error instanceof CompactionFailure ? error.cause : error
-        if (result === null || signal.aborted) throw cause
-        this.warn(session, `a deeper compaction failed, what was won is kept: ${messageOf(cause)}`)
-        break
-      }
-      if (!isOver(limits.thresholdTokens)) return result
-      if (!isUseful(result.shadowedTokens, result.checkpointTokens)) break
-      retainTokens = isOver(limits.windowTokens - limits.reserveTokens) ? 0 : Math.floor(retainTokens / 2)
-    }
-    return result === null ? null : { ...result, converged: false }
-  }
-
-  /** One maximal reduction that keeps the newest unit, or the whole unread tail where that is known to fit. */
-  private async afterOverflow(agent: CompactionAgent, signal: AbortSignal): Promise<CompactionResult | null> {
-    const { session } = agent
-    const policy = this.policyOf(agent)
-    const limits = this.limits(session, policy)
-    const surface = this.pricedSurface(session)
-    const tailCut = limits === null ? null : this.pressureCut(session, limits, 0, [])
-    const cut = tailCut ?? retentionCut(surface, 0)
-    const check: Check = { trigger: 'context-overflow', stable: 'surface', signal, pending: [], calls: callBudget(policy) }
-    const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
-    if (attempt === null) return null
-    try {
-      return await this.run(attempt)
-    } catch (error) {
-      throw error instanceof CompactionFailure ? error.cause : error
-    }
-  }
-
-  /** The cut that pressure takes; null where none helps, because what must stay fills the window alone. */
-  private pressureCut(session: Session, limits: Limits, retainTokens: number, pending: readonly Message[]): number | null {
-    const { slope, envelopeTokens, pendingTokens } = this.meter.measure(session, { pending })
-    const surface = this.pricedSurface(session, slope)
-    const { answerSeq } = session.read(answerFold)
-    const unread = unreadCut(surface, session.surface.positionOf(answerSeq), limits.retainTokens)
-    let keptTokens = (envelopeTokens + pendingTokens) * slope
-    for (let position = unread; position < surface.length; position++) keptTokens += surface.tokens(position)
-    if (keptTokens >= limits.windowTokens - limits.reserveTokens) return null
-    return retentionCut(surface, retainTokens, unread)
-  }
-
-  private isHeld(session: Session, limits: Limits): boolean {
-    const reason = this.breaker.holds(session.read(this.breaker.fold), limits.retainTokens)
-    if (reason === null) {
-      this.held.delete(session)
-      return false
-    }
-    if (!this.held.has(session)) this.warn(session, `compaction under pressure waits: ${reason}`)
-    this.held.add(session)
-    return true
-  }
-
-  // ── on demand ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Runs `task` while the idle agent holds still. */
-  private async maintain<T>(agent: CompactionAgent, caller: AbortSignal, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (agent.status !== 'idle') throw new ManualCompactionError('busy', `agent ${agent.id} is working; compact once it is idle`, { reason: 'agent' })
-    return agent.runMaintenance(agentSignal => this.asManual(agent.session, caller, AbortSignal.any([caller, agentSignal]), task))
-  }
-
-  /** Runs `task`, flushes, and gives every failure its manual code. */
-  private async asManual<T>(session: Session, caller: AbortSignal, signal: AbortSignal, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const generation = session.surface.replaceGeneration
-    let result: T
-    try {
-      result = await task(signal)
-    } catch (error) {
-      throw manualError(error, caller)
-    }
-    if (session.surface.replaceGeneration === generation) return result
-    try {
-      await session.flush()
-    } catch (error) {
-      throw new ManualCompactionError('persistence', `the conversation was compacted, but storing that failed: ${messageOf(error)}`, { cause: error })
-    }
-    return result
-  }
-
-  // ── one attempt ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** What compacting `span` takes; null where nothing useful would come of it. Writes nothing. */
-  private prepare(agent: CompactionAgent, span: Span, check: Check): Attempt | null {
-    const { session } = agent
-    const { trigger, stable, signal, pending, calls } = check
-    const surface = this.pricedSurface(session)
-    let shadowedTokens = 0
-    for (let position = span.from; position < span.to; position++) shadowedTokens += surface.tokens(position)
-    const leaves = (seq: Seq): boolean => {
-      const position = session.surface.positionOf(seq)
-      return position === undefined || (position >= span.from && position < span.to)
-    }
-    const pins = pinnedMessages(session.read(pinFold), session.log, leaves, Math.floor(shadowedTokens / 4), this.estimateText)
-    const frameTokens = this.estimateText(frame('', pins))
-    if (shadowedTokens < 2 * frameTokens) return null
-
-    const policy = this.policyOf(agent)
-    const route = policy.summarizer ?? this.routeOf(agent)
-    if (route === null) {
-      throw new Error(`no model can summarize session ${session.id}: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set`)
-    }
-    const limits = this.limits(session, policy)
-    const { envelopeTokens, surfaceTokens, pendingTokens, slope } = this.meter.measure(session, { pending })
-    const keptTokens = (envelopeTokens + surfaceTokens - shadowedTokens + pendingTokens + frameTokens) * slope
-    const roomTokens = limits === null ? null : limits.windowTokens - limits.reserveTokens - Math.ceil(keptTokens)
-    const summarizerWindow = this.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
-    const maxTokens = summaryTokens(policy, summarizerWindow, roomTokens)
-    if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
-
-    const header = latestHeader(session)?.data
-    const isRouted = header?.config.provider === route.provider && header.config.model === route.model
-    const windowTokens = summarizerWindow ?? limits?.windowTokens
-    const entries = spanEntries(session, span)
-    const input: SummaryInput = {
-      ...(header?.system === undefined ? {} : { system: header.system }),
-      ...(header?.tools === undefined ? {} : { tools: header.tools }),
-      messages: entries.map(entry => entry.message),
-      entries,
-      spanTokens: shadowedTokens,
-      maxTokens,
-      route,
-      ...(windowTokens === undefined ? {} : { windowTokens: Math.floor(windowTokens / slope) }),
-      isPrefix: isRouted && span.from === 0,
-      calls,
-      isLastResort: trigger === 'context-overflow',
-    }
-    return {
-      session,
-      span,
-      trigger,
-      stable,
-      shadowedTokens,
-      signal: AbortSignal.any([signal, this.unloading.signal]),
-      summarize: abort => this.summarize(input, agent, abort),
-      compose: summary => this.compose(summary, pins, maxTokens),
-    }
-  }
-
-  private manualCheck(agent: CompactionAgent, trigger: CompactionTrigger, signal: AbortSignal): Check {
-    return { trigger, stable: 'span', signal, pending: [], calls: callBudget(this.policyOf(agent)) }
-  }
-
-  private compose(summary: readonly ContentBlock[], pins: Parameters<typeof frame>[1], maxTokens: number): ReturnType<Attempt['compose']> {
-    const text = textOf(summary)
-    const tokens = this.estimateText(text)
-    if (tokens > maxTokens * SUMMARY_OVERRUN) throw new UnusableSummaryError(`the summary of ${tokens} tokens is far longer than the ${maxTokens} asked for`)
-    const content: readonly ContentBlock[] = [{ type: 'text', text: frame(text, pins) }]
-    return { content, tokens: this.meter.estimateMessage({ role: 'user', content }) }
-  }
-
-  private async run(attempt: Attempt): Promise<CompactionResult> {
-    const running = compactSpan(attempt)
-    this.attempts.add(running)
-    try {
-      return { ...(await running), converged: true }
-    } finally {
-      this.attempts.delete(running)
-    }
-  }
-
-  // ── what holds here ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-  private routeOf({ session, options }: CompactionAgent): { readonly provider: string; readonly model: string } | null {
-    const config = latestHeader(session)?.data.config
-    if (config !== undefined) return { provider: config.provider, model: config.model }
-    const { provider, model } = options
-    return provider === undefined || model === undefined ? null : { provider, model }
-  }
-
-  /** The policy of the latest route, or of the one the agent will begin with. */
-  private policyOf(agent: CompactionAgent): CompactionPolicy {
-    const route = this.routeOf(agent)
-    return this.config.policyFor(route?.provider ?? '', route?.model ?? '')
-  }
-
-  /** The limits of the latest routed request; null before the first, and where its capacity is not known. */
-  private limits(session: Session, policy: CompactionPolicy): Limits | null {
-    const config = latestHeader(session)?.data.config
-    if (config === undefined) return null
-    const { provider, model } = config
-    const route = `${provider}/${model}`
-    const info = this.llm.resolveModelInfo(provider, model)
-    const context = latestContext(session)?.data
-    const learned = context?.learned === true && context.provider === provider && context.model === model ? context.contextWindow : undefined
-    const windowTokens = Math.min(info?.contextWindow ?? Infinity, learned ?? Infinity)
-    if (windowTokens === Infinity) {
-      if (!this.unknownRoutes.has(route)) this.warn(session, `the context window of ${route} is not known, so pressure cannot be judged there`)
-      this.unknownRoutes.add(route)
-      return null
-    }
-    this.unknownRoutes.delete(route)
-    return limitsOf(policy, windowTokens, info ?? {}, config.maxTokens)
-  }
-
-  private pricedSurface(session: Session, slope = 1): PricedSurface {
-    const tokens = this.meter.entryTokens(session)
-    return {
-      length: session.surface.entries.length,
-      tokens: position => tokens[position]! * slope,
-      openCalls: cut => openCallsAt(session, cut),
-    }
-  }
-
-  private isLoneCheckpoint(session: Session, { from, to }: Span): boolean {
-    if (to - from !== 1) return false
-    const event = session.log.at(session.surface.entries[from]!)
-    return event.type === 'user/message' && isCompactCheckpointSource(event.data.source)
-  }
-
-  private warn(session: Session, message: string): void {
-    this.ctx.logger('compaction').warn(`session ${session.id}: ${message}`)
-  }
-}
-
-/** What the attempts of one check have in common. */
-interface Check extends Pick<Attempt, 'trigger' | 'stable' | 'signal'> {
-  /** Claimed input that is about to be appended. */
-  readonly pending: readonly Message[]
-  readonly calls: CallBudget
-}
-
-/** Model calls of one check, whatever its rounds and rungs. */
-function callBudget({ compactionRetries }: CompactionPolicy): CallBudget {
-  return { left: 1 + compactionRetries }
-}
-
-/** @throws ManualCompactionError `busy` where a compaction is running on the session. */
-function refuseLiveLock(session: Session): void {
-  const live = liveCompaction(session)
-  if (live === null) return
-  throw new ManualCompactionError('busy', `session ${session.id} is being compacted already (${live.trigger}, since seq ${live.startSeq})`, { reason: 'compaction' })
-}
-
-/** @throws Error for a span that is not there, parts a call from its result, or lies in an open step. */
-function regionSpan(session: Session, start: Seq, end: Seq): Span {
-  const from: Position | undefined = session.surface.positionOf(start)
-  const last = session.surface.positionOf(end)
-  if (from === undefined || last === undefined) {
-    throw new Error(`seq ${from === undefined ? start : end} is no current entry of the surface of session ${session.id}`)
-  }
-  if (from > last) throw new Error(`the region starts at ${start} (position ${from}), behind its end ${end} (position ${last})`)
-  const step = openStep(session)
-  if (step !== null) throw new Error(`step ${step.turn}.${step.step} of session ${session.id} is open; a region is compacted between steps`)
-  if (!toolPairingBalancedBefore(session, start)) throw new Error(`a region cannot start at ${start}: it would part a call from its result`)
-  if (!toolPairingBalancedAfter(session, end)) throw new Error(`a region cannot end at ${end}: it would part a call from its result`)
-  return { from, to: last + 1 }
-}
-
-function manualError(error: unknown, caller: AbortSignal): unknown {
-  if (!(error instanceof CompactionFailure)) return error
-  const { code, cause } = error
-  if (code === 'aborted') {
-    return caller.aborted ? caller.reason : new ManualCompactionError('cancelled', 'the compaction was cancelled', { cause })
-  }
-  return new ManualCompactionError(code === 'not-smaller' ? 'summary' : code, error.message, { cause })
 }

@@ -11,6 +11,7 @@
  */
 import type { SummaryStrategy } from '@deepseek-ai/dsh-compaction'
 import { collect, LlmError, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { digest, type DigestEntry } from './digest.ts'
 import { summaryDirective } from './directive.ts'
 import { transcriptChunks, transcriptParts } from './transcript.ts'
@@ -81,9 +82,8 @@ const MAX_HALVINGS = 3
 export interface Summarizer {
   readonly llm: LlmService
   readonly sessionId: string
-  readonly signal: AbortSignal
-  readonly estimateMessage: (message: Message) => number
-  readonly estimateEnvelope: (system?: string, tools?: readonly ToolSchema[]) => number
+  readonly signal?: AbortSignal
+  readonly meter: Pick<TokenMeter, 'estimateMessage' | 'estimateEnvelope'>
   readonly estimateText: (text: string) => number
 }
 
@@ -92,7 +92,7 @@ export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<
   try {
     return await askModel(by, input)
   } catch (error) {
-    if (!input.isLastResort || by.signal.aborted) throw error
+    if (!input.isLastResort || by.signal?.aborted) throw error
     return { summary: [{ type: 'text', text: digest(input.entries, input.maxTokens, by.estimateText) }], strategy: 'digest' }
   }
 }
@@ -102,15 +102,15 @@ async function askModel(by: Summarizer, input: SummaryInput): Promise<Summary> {
     try {
       return await summarizeByReplay(by, input)
     } catch (error) {
-      if (by.signal.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
+      if (by.signal?.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
     }
   }
   return summarizeByTranscript(by, input)
 }
 
-function replayFits({ estimateMessage, estimateEnvelope }: Summarizer, input: SummaryInput): boolean {
+function replayFits({ meter }: Summarizer, input: SummaryInput): boolean {
   if (input.windowTokens === undefined) return true
-  const requestTokens = estimateEnvelope(input.system, input.tools) + input.spanTokens + estimateMessage(directiveMessage(input.maxTokens))
+  const requestTokens = meter.estimateEnvelope(input.system, input.tools) + input.spanTokens + meter.estimateMessage(directiveMessage(input.maxTokens))
   return requestTokens + input.maxTokens <= input.windowTokens
 }
 
@@ -158,7 +158,7 @@ async function summarizeByTranscript(by: Summarizer, input: SummaryInput): Promi
       }
     } catch (error) {
       requestsLeft -= requests
-      if (by.signal.aborted || !isOverflow(error) || halvings === MAX_HALVINGS || requestsLeft <= 0) throw error
+      if (by.signal?.aborted || !isOverflow(error) || halvings === MAX_HALVINGS || requestsLeft <= 0) throw error
       chunkTokens = Math.max(1, Math.floor(Math.min(chunkTokens, wholeTokens) / 2))
       continue
     }
@@ -170,7 +170,8 @@ async function summarizeByTranscript(by: Summarizer, input: SummaryInput): Promi
 
 /** One request to the summarizer: a direct call, not a step. */
 function ask({ llm, sessionId, signal }: Summarizer, { route, maxTokens }: SummaryInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
-  return collect(llm.stream({ ...route, ...body, maxTokens, signal, sessionId, purpose: 'compaction' }), { signal })
+  const abort = signal === undefined ? {} : { signal }
+  return collect(llm.stream({ ...route, ...body, maxTokens, ...abort, sessionId, purpose: 'compaction' }), abort)
 }
 
 function written({ estimateText }: Summarizer, { spanTokens, maxTokens }: SummaryInput, reply: Collected): Summary {
