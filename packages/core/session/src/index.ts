@@ -1,6 +1,6 @@
 export * from './events.ts'
 export * from './fold.ts'
-export { InvalidEventError } from './surface.ts'
+export { InvalidEventError } from './shape.ts'
 export { EventLog } from './log.ts'
 export { messageOfEvent } from './messages.ts'
 export * from './turns.ts'

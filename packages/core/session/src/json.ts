@@ -8,13 +8,15 @@
 /**
  * `value` itself where it is deep-frozen plain JSON, otherwise a deep-frozen copy.
  *
+ * Copied, a value equals what JSON text of it reads back as: no prototype is missing, and -0 is 0.
+ *
  * @param path names the value in errors, such as `data`.
  * @throws TypeError naming the path and the value of what is not plain JSON: undefined, functions, symbols, bigint, numbers
  * that are not finite, class instances and cycles.
  */
 export function snapshot<T>(value: T, path: string): T {
   const copied = copy(value, 0)
-  if (copied === FAULT) throw new TypeError(locate(value, path, 0) ?? `${path} is not plain JSON`)
+  if (copied === FAULT) throw new TypeError(locate(value, path, []) ?? `${path} is not plain JSON`)
   return copied as T
 }
 
@@ -26,6 +28,7 @@ const FAULT = Symbol('fault')
 
 function copy(value: unknown, depth: number): unknown {
   if (faultOf(value, depth) !== null) return FAULT
+  if (value === 0) return 0
   if (value === null || typeof value !== 'object') return value
   return Array.isArray(value) ? copyArray(value, depth) : copyRecord(value as Record<string, unknown>, depth)
 }
@@ -36,7 +39,7 @@ function copyArray(value: readonly unknown[], depth: number): readonly unknown[]
   for (let index = 0; index < value.length; index++) {
     const item = copy(value[index], depth + 1)
     if (item === FAULT) return FAULT
-    shared &&= item === value[index]
+    shared &&= Object.is(item, value[index])
     items.push(item)
   }
   return shared ? value : Object.freeze(items)
@@ -44,11 +47,11 @@ function copyArray(value: readonly unknown[], depth: number): readonly unknown[]
 
 function copyRecord(value: Record<string, unknown>, depth: number): object | typeof FAULT {
   const fields: Record<string, unknown> = {}
-  let shared = Object.isFrozen(value)
+  let shared = Object.isFrozen(value) && Object.getPrototypeOf(value) !== null
   for (const key of Object.keys(value)) {
     const field = copy(value[key], depth + 1)
     if (field === FAULT) return FAULT
-    shared &&= field === value[key]
+    shared &&= Object.is(field, value[key])
     if (key === '__proto__') Object.defineProperty(fields, key, { value: field, enumerable: true })
     else fields[key] = field
   }
@@ -65,7 +68,7 @@ function faultOf(value: unknown, depth: number): string | null {
       return Number.isFinite(value) ? null : `is ${value}; use a finite number`
     case 'object': {
       if (value === null) return null
-      if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels; is it cyclic?`
+      if (depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`
       const prototype: unknown = Object.getPrototypeOf(value)
       if (prototype === Object.prototype || prototype === null || Array.isArray(value)) return null
       return `is an instance of ${value.constructor?.name ?? 'a class'}; use plain objects`
@@ -77,13 +80,18 @@ function faultOf(value: unknown, depth: number): string | null {
   }
 }
 
-/** The first fault in `value` with the path to it. */
-function locate(value: unknown, path: string, depth: number): string | null {
-  const fault = faultOf(value, depth)
-  if (fault !== null) return `${path} ${fault}`
+/** The first fault in `value` with the path to it; `above` are the values it is a part of. */
+function locate(value: unknown, path: string, above: readonly unknown[]): string | null {
+  const fault = faultOf(value, above.length)
+  if (fault !== null) return `${path.length <= 200 ? path : `${path.slice(0, 200)}…`} ${fault}`
   if (value === null || typeof value !== 'object') return null
-  for (const [key, part] of Object.entries(value)) {
-    const found = locate(part, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`, depth + 1)
+  if (above.includes(value)) return `${path} is cyclic: it is a part of itself`
+  // An array is walked by index, since its holes have no entries.
+  const parts: Iterable<[string, unknown]> = Array.isArray(value)
+    ? Array.from(value, (part: unknown, index) => [`${path}[${index}]`, part])
+    : Object.entries(value).map(([key, part]) => [`${path}.${key}`, part])
+  for (const [at, part] of parts) {
+    const found = locate(part, at, [...above, value])
     if (found !== null) return found
   }
   return null

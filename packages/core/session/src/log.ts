@@ -6,6 +6,7 @@
  */
 import { isSurfaceType, type Seq, type SessionEvent } from './events.ts'
 import type { Fold, LogView, SurfaceChange } from './fold.ts'
+import { checkShape } from './shape.ts'
 import { Surface } from './surface.ts'
 
 interface FoldCell {
@@ -41,10 +42,11 @@ export class EventLog implements LogView {
 
   /** @throws InvalidEventError; nothing was changed. */
   plan(event: SessionEvent): SurfaceChange | null {
+    checkShape(event, this.length)
     return this.surface.plan(event, this)
   }
 
-  /** Takes in an event numbered `length` with the change planned for it. */
+  /** Takes in a frozen event with the change just planned for it. */
   commit(event: SessionEvent, change: SurfaceChange | null): void {
     this.events.push(event)
     if (change === null) return
@@ -64,10 +66,10 @@ export class EventLog implements LogView {
       let change: SurfaceChange | null = null
       if (isSurfaceType(event.type)) {
         change = this.replacements.get(cell.next) ?? { at: cell.length, removed: NOTHING_REMOVED }
-        cell.length += 1 - change.removed.length
       }
       cell.state = fold.apply(cell.state as S, event, change)
       cell.next += 1
+      if (change !== null) cell.length += 1 - change.removed.length
     }
     return cell.state as S
   }

@@ -14,9 +14,9 @@ declare module '@deepseek-ai/cordis' {
     sessions: SessionService
   }
   interface Events {
-    /** A session is ready: created, resumed or forked. */
+    /** A session is ready: created, resumed or forked. Its log holds what came before, closers of an interrupted turn too. */
     'session/created'(session: Session): void
-    /** An event was committed. A listener that throws is logged and does not stop the others; it may not append. */
+    /** An event was committed since. A listener that throws is logged and does not stop the others; it may not append. */
     'session/event'(session: Session, event: SessionEvent): void
     /** Everything so far is durable. */
     'session/flush'(session: Session): void
@@ -27,10 +27,14 @@ declare module '@deepseek-ai/cordis' {
 interface OpenSession {
   readonly session: Session
   readonly store: SessionStore | undefined
+  /** Set once it is on its way out: nobody is told of it or given it any more. */
+  closing?: Promise<void>
 }
 
 export class SessionService extends Service {
   private readonly open = new Map<string, OpenSession>()
+  private readonly resuming = new Map<string, Promise<Session>>()
+  private unloaded = false
 
   constructor(ctx: Context) {
     super(ctx, 'sessions')
@@ -49,18 +53,22 @@ export class SessionService extends Service {
 
   /**
    * Goes on with a stored session: inherited events, `session/end-seed`, then what completes an interrupted turn. A session
-   * that is open here already is returned as it is.
+   * that is open here already is returned as it is, one that is closing is waited for.
    *
    * @throws Error when nothing stores sessions, and whatever the store says of the id.
    */
   async resume(id: string): Promise<Session> {
-    const already = this.open.get(id)
-    if (already !== undefined) return already.session
-    if (this.storage === undefined) throw new Error(`session ${id} cannot be resumed: no session store is loaded`)
-    const store = await this.storage.open(id)
-    const session = this.adopt(store.header, store, store.read())
-    completeInterruptedTurn(session)
-    return session
+    const entry = this.open.get(id)
+    if (entry?.closing !== undefined) {
+      await Promise.allSettled([entry.closing]) // whoever closes it hears of a failure
+      return this.resume(id)
+    }
+    if (entry !== undefined) return entry.session
+    const already = this.resuming.get(id)
+    if (already !== undefined) return already
+    const resuming = this.load(id).finally(() => this.resuming.delete(id))
+    this.resuming.set(id, resuming)
+    return resuming
   }
 
   /**
@@ -87,12 +95,12 @@ export class SessionService extends Service {
       parent: { id: source.id, seq: atSeq },
     }
     const store = await this.storage?.create(header)
-    for (const event of seed) store?.append(event)
-    return this.adopt(header, store, seed)
+    return this.adopt(header, store, store === undefined ? seed : stored(seed, store))
   }
 
   get(id: string): Session | undefined {
-    return this.open.get(id)?.session
+    const entry = this.open.get(id)
+    return entry?.closing === undefined ? entry?.session : undefined
   }
 
   /** What the store holds; the sessions open here when nothing stores them. */
@@ -105,22 +113,25 @@ export class SessionService extends Service {
     return session.flush()
   }
 
-  /** Makes everything durable and lets go of the session; appending to it is an error from then on. */
+  /**
+   * Makes everything durable and lets go of the session; appending to it is an error from this call on. Again, or of a session
+   * that is not open here, it does nothing more.
+   *
+   * @throws Error when something could not be made durable; the session is closed nevertheless.
+   */
   async close(session: Session): Promise<void> {
     const entry = this.open.get(session.id)
-    if (entry === undefined || entry.session !== session) return
-    this.open.delete(session.id)
-    session.close()
-    try {
-      await entry.store?.close()
-    } finally {
-      this.tell('session/closed', session)
-    }
+    if (entry?.session === session) await (entry.closing ??= this.letGo(entry))
   }
 
   async *[Service.init](): AsyncGenerator<() => Promise<void>, void, void> {
     yield async () => {
-      for (const { session } of [...this.open.values()]) await this.close(session)
+      this.unloaded = true
+      const sessions = [...this.open.values()].map(({ session }) => session)
+      const outcomes = await Promise.allSettled(sessions.map(session => this.close(session)))
+      outcomes.forEach((outcome, index) => {
+        if (outcome.status === 'rejected') this.warn(`session ${sessions[index]!.id} was not closed cleanly`, outcome.reason)
+      })
     }
   }
 
@@ -132,30 +143,74 @@ export class SessionService extends Service {
     if (this.open.has(id)) throw new Error(`session ${id} is open already`)
   }
 
-  private adopt(header: SessionHeader, store: SessionStore | undefined, seed?: Iterable<SessionEvent>): Session {
-    for (const notice of store?.notices ?? []) this.ctx.logger('sessions').warn(notice)
-    const session: Session = new Session({
-      header,
-      ...(seed === undefined ? {} : { seed }),
-      ...(store === undefined ? {} : { sink: store }),
-      observer: {
-        event: event => this.tell('session/event', session, event),
-        flushed: () => this.tell('session/flush', session),
-      },
-    })
-    this.open.set(session.id, { session, store })
-    this.tell('session/created', session)
-    return session
+  private async load(id: string): Promise<Session> {
+    if (this.storage === undefined) throw new Error(`session ${id} cannot be resumed: no session store is loaded`)
+    const store = await this.storage.open(id)
+    return this.adopt(store.header, store, store.read())
+  }
+
+  /** Owns `store` from here on: whatever goes wrong, it is let go of. */
+  private async adopt(header: SessionHeader, store: SessionStore | undefined, seed?: Iterable<SessionEvent>): Promise<Session> {
+    try {
+      if (this.unloaded) throw new Error(`session ${header.id} cannot be opened: the session service was unloaded meanwhile`)
+      this.refuseOpen(header.id)
+      for (const notice of store?.notices ?? []) this.ctx.logger('sessions').warn('%s', notice)
+      const session: Session = new Session({
+        header,
+        ...(seed === undefined ? {} : { seed }),
+        ...(store === undefined ? {} : { sink: store }),
+        observer: {
+          event: event => this.tellOf(session, 'session/event', event),
+          flushed: () => this.tellOf(session, 'session/flush'),
+        },
+      })
+      completeInterruptedTurn(session)
+      this.open.set(session.id, { session, store })
+      this.tell('session/created', session)
+      return session
+    } catch (error) {
+      await store?.close().catch((reason: unknown) => this.warn(`the store of session ${header.id} was not closed cleanly`, reason))
+      throw error
+    }
+  }
+
+  private async letGo({ session, store }: OpenSession): Promise<void> {
+    session.close()
+    try {
+      await store?.close()
+    } finally {
+      this.open.delete(session.id)
+      this.tell('session/closed', session)
+    }
+  }
+
+  /** Tells of a session that others know of: from `session/created` until it begins to close. */
+  private tellOf(session: Session, name: 'session/event' | 'session/flush', ...args: unknown[]): void {
+    if (this.get(session.id) === session) this.tell(name, session, ...args)
   }
 
   /** Tells every listener, whatever the others do: `emit` would stop at the first that throws. */
   private tell(name: 'session/created' | 'session/event' | 'session/flush' | 'session/closed', ...args: unknown[]): void {
+    const ignored = (error: unknown): void => this.warn(`a listener of ${name} failed and was ignored`, error)
     for (const listener of this.ctx.events.dispatch('emit', [name, ...args])) {
       try {
-        listener(...args)
+        const returned: unknown = listener(...args)
+        if (returned instanceof Promise) returned.catch(ignored)
       } catch (error) {
-        this.ctx.logger('sessions').warn(`a listener of ${name} threw; it was ignored`, error)
+        ignored(error)
       }
     }
+  }
+
+  private warn(what: string, error: unknown): void {
+    this.ctx.logger('sessions').warn('%s: %s', what, error instanceof Error ? error.stack : error)
+  }
+}
+
+/** The events of a seed, each handed to the store as the session takes it. */
+function* stored(seed: Iterable<SessionEvent>, store: SessionStore): Generator<SessionEvent> {
+  for (const event of seed) {
+    store.append(event)
+    yield event
   }
 }

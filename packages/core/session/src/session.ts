@@ -5,15 +5,14 @@
  * before anything changes; then the sink takes it, the log grows, the surface follows, and the observer hears of it.
  */
 import type { Message } from '@deepseek-ai/dsh-llm'
-import { isSurfaceType, type AppendArguments, type Position, type Seq, type SessionEvent, type SessionEventType, type SurfacePlacement } from './events.ts'
+import type { AppendArguments, Position, Seq, SessionEvent, SessionEventType, SurfacePlacement } from './events.ts'
 import type { Fold, LogView, SurfaceChange } from './fold.ts'
 import { snapshot } from './json.ts'
 import { EventLog } from './log.ts'
 import { derivedMessages, messagesFold } from './messages.ts'
 import type { EventSink, SessionHeader } from './storage.ts'
-import { InvalidEventError } from './surface.ts'
 
-/** Told after the fact; must not throw and may not append. */
+/** Told after the fact, of what happens once the session is constructed; must not throw and may not append. */
 export interface SessionObserver {
   event(event: SessionEvent): void
   flushed(): void
@@ -22,7 +21,7 @@ export interface SessionObserver {
 export interface SessionInit {
   readonly header: SessionHeader
   /**
-   * Inherited events, numbered from 0. The session takes them over and freezes them; a `session/end-seed` follows them.
+   * Inherited events, numbered from 0; a `session/end-seed` follows them. The session takes copies, sharing what is frozen.
    * Where there is a sink, it holds them already.
    */
   readonly seed?: Iterable<SessionEvent>
@@ -48,15 +47,16 @@ export class Session {
   private notifying = false
   private closed = false
 
-  /** @throws InvalidEventError naming the first seed event that no log can hold. */
+  /** @throws InvalidEventError or TypeError naming the first seed event that no log can hold. */
   constructor(init: SessionInit) {
     this.header = snapshot(init.header, 'header')
     this.sink = init.sink
-    this.observer = init.observer
     this.now = init.now ?? Date.now
-    if (init.seed === undefined) return
-    for (const event of init.seed) admit(this.events, event)
-    this.append('session/end-seed', {})
+    if (init.seed !== undefined) {
+      for (const event of init.seed) admit(this.events, event)
+      this.append('session/end-seed', {})
+    }
+    this.observer = init.observer
   }
 
   get id(): string {
@@ -122,7 +122,7 @@ export class Session {
       time: this.now(),
       type,
       data: snapshot(data, `${type} data`),
-      ...(surface === undefined ? {} : snapshot(surface, `${type} surface`)),
+      ...placement(snapshot(surface ?? {}, `${type} surface`)),
     }) as SessionEvent
   }
 
@@ -136,30 +136,23 @@ export class Session {
   }
 }
 
-/**
- * Takes one inherited event into a log, freezing it; tells what it did to the surface.
- *
- * @throws InvalidEventError when its number, shape or surface operation is not what a log can hold there.
- */
-export function admit(log: EventLog, event: SessionEvent): SurfaceChange | null {
-  const { seq, time, type, data } = event
-  const refuse = (reason: string): never => {
-    throw new InvalidEventError(String(type), log.length, reason)
+/** The two keys of a placement and no other, so that nothing else of an event can be set through it. */
+function placement({ surfaceOp, sourceEventSeqs }: Partial<SurfacePlacement>): Partial<SurfacePlacement> {
+  return {
+    ...(surfaceOp === undefined ? {} : { surfaceOp }),
+    ...(sourceEventSeqs === undefined ? {} : { sourceEventSeqs }),
   }
-  if (seq !== log.length) refuse(`it is numbered ${JSON.stringify(seq)}, and ${log.length} comes next`)
-  if (typeof type !== 'string') refuse(`its type is ${JSON.stringify(type)}`)
-  if (!Number.isFinite(time)) refuse(`its time is ${JSON.stringify(time)}`)
-  if (data === null || typeof data !== 'object' || Array.isArray(data)) refuse(`its data is ${JSON.stringify(data)}, not an object`)
-  if (isSurfaceType(type) && event.surfaceOp === undefined) refuse('it carries no surfaceOp')
-  freezeDeep(event)
-  const change = log.plan(event)
-  log.commit(event, change)
-  return change
 }
 
-/** Freezes plain data from the leaves up; what is frozen already was frozen so. */
-function freezeDeep(value: unknown): void {
-  if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return
-  for (const part of Object.values(value)) freezeDeep(part)
-  Object.freeze(value)
+/**
+ * Takes one inherited event into a log, whatever else it carries; tells what it did to the surface.
+ *
+ * @throws InvalidEventError when its number, shape or surface operation is not what a log can hold there; TypeError when it is
+ * not plain JSON.
+ */
+export function admit(log: EventLog, event: SessionEvent): SurfaceChange | null {
+  const frozen = snapshot(event, `event ${log.length}`)
+  const change = log.plan(frozen)
+  log.commit(frozen, change)
+  return change
 }

@@ -12,19 +12,7 @@
  */
 import { isSurfaceType, type Position, type Seq, type SessionEvent, type SurfaceEvent } from './events.ts'
 import type { LogView, SurfaceChange } from './fold.ts'
-
-/** An event that a log refuses; nothing was changed. */
-export class InvalidEventError extends Error {
-  override readonly name = 'InvalidEventError'
-  readonly type: string
-  readonly seq: Seq
-
-  constructor(type: string, seq: Seq, reason: string) {
-    super(`event ${seq} (${type}) is refused: ${reason}`)
-    this.type = type
-    this.seq = seq
-  }
-}
+import { InvalidEventError, shown } from './shape.ts'
 
 export class Surface {
   /** Live seqs in surface order. */
@@ -61,21 +49,21 @@ export class Surface {
       throw new InvalidEventError(event.type, event.seq, reason)
     }
     if (!isSurfaceType(event.type)) {
-      if ('surfaceOp' in event || 'sourceEventSeqs' in event) {
-        refuse(`it carries surfaceOp ${JSON.stringify(event.surfaceOp)}, but only user/message, assistant/message and tool/result do`)
+      for (const key of ['surfaceOp', 'sourceEventSeqs'] as const) {
+        if (key in event) refuse(`it carries ${key} ${shown(event[key])}, and only user/message, assistant/message and tool/result may`)
       }
       return null
     }
     const { surfaceOp: op, sourceEventSeqs: sources } = event as SurfaceEvent
-    const named = distinctSources(sources ?? [], event.seq, refuse)
+    const named = distinctSources(sources === undefined ? [] : sources, event.seq, refuse)
     if (op === 'append') return { at: this.order.length, removed: [] }
     if (op === null || typeof op !== 'object' || op.op !== 'replace') {
-      return refuse(`surfaceOp must be 'append' or {op: 'replace', start, end}, not ${JSON.stringify(op)}`)
+      return refuse(`surfaceOp must be 'append' or {op: 'replace', start, end}, not ${shown(op)}`)
     }
     const start = this.positionOf(op.start)
     const end = this.positionOf(op.end)
-    if (start === undefined) return refuse(`start ${JSON.stringify(op.start)} is no current entry of the surface`)
-    if (end === undefined) return refuse(`end ${JSON.stringify(op.end)} is no current entry of the surface`)
+    if (start === undefined) return refuse(`start ${shown(op.start)} is no current entry of the surface`)
+    if (end === undefined) return refuse(`end ${shown(op.end)} is no current entry of the surface`)
     if (start > end) return refuse(`start ${op.start} at position ${start} stands behind end ${op.end} at position ${end}`)
     const removed = this.order.slice(start, end + 1)
     const unnamed = removed.find(seq => !named.has(seq))
@@ -118,11 +106,11 @@ export class Surface {
 
 /** The seqs an event says it was made from, each earlier than itself and named once. */
 function distinctSources(sources: readonly Seq[], seq: Seq, refuse: (reason: string) => never): ReadonlySet<Seq> {
-  if (!Array.isArray(sources)) return refuse(`sourceEventSeqs must be a list of seqs, not ${JSON.stringify(sources)}`)
+  if (!Array.isArray(sources)) return refuse(`sourceEventSeqs must be a list of seqs, not ${shown(sources)}`)
   const named = new Set<Seq>()
   for (const source of sources as readonly Seq[]) {
     if (!Number.isInteger(source) || source < 0 || source >= seq) {
-      refuse(`sourceEventSeqs holds ${JSON.stringify(source)}, which is no earlier seq`)
+      refuse(`sourceEventSeqs holds ${shown(source)}, which is no earlier seq`)
     }
     if (named.has(source)) refuse(`sourceEventSeqs holds ${source} twice`)
     named.add(source)
@@ -140,14 +128,16 @@ function checkRewrite(
   if (removed.length !== 1) refuse(`a tool/result may replace one tool/result only, not ${removed.length} entries`)
   const original = log.at(removed[0]!)
   if (original.type !== 'tool/result') return refuse(`a tool/result may replace only a tool/result, and ${original.seq} is ${original.type}`)
-  const rest = ({ content: _, ...others }: SessionEvent<'tool/result'>['data']) => canonical(others)
-  if (rest(event.data) !== rest(original.data)) {
-    refuse(`only the content of a rewritten tool/result may differ from ${original.seq}: ${rest(event.data)} is not ${rest(original.data)}`)
+  const now: Record<string, unknown> = event.data
+  const before: Record<string, unknown> = original.data
+  for (const key of Object.keys({ ...before, ...now })) {
+    if (key === 'content' || canonical(now[key]) === canonical(before[key])) continue
+    refuse(`only the content of a rewritten tool/result may differ from ${original.seq}: ${key} is ${shown(now[key])}, not ${shown(before[key])}`)
   }
 }
 
-/** JSON with sorted keys, so that equal values have equal texts. */
-function canonical(value: unknown): string {
+/** JSON with sorted keys, so that equal values have equal texts; undefined for undefined. */
+function canonical(value: unknown): string | undefined {
   return JSON.stringify(value, (_key, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -32,9 +32,11 @@ export const turnFold: Fold<TurnState> = {
         state.turn = event.data.turn
         state.turnOpen = true
         state.step = 0
+        closeStep(state)
         break
       case 'turn/end':
         state.turnOpen = false
+        closeStep(state)
         break
       case 'step/start':
         state.step = event.data.step
@@ -42,11 +44,10 @@ export const turnFold: Fold<TurnState> = {
         state.pending = []
         break
       case 'step/end':
-        state.stepOpen = false
-        state.pending = []
+        closeStep(state)
         break
       case 'assistant/message':
-        if (state.stepOpen) for (const call of callsOf(event.data.content)) state.pending.push({ call, started: false })
+        if (state.stepOpen && event.surfaceOp === 'append') for (const call of callsOf(event.data.content)) state.pending.push({ call, started: false })
         break
       case 'tool/call': {
         const pending = state.pending.find(({ call, started }) => call.id === event.data.callId && !started)
@@ -62,6 +63,12 @@ export const turnFold: Fold<TurnState> = {
     }
     return state
   },
+}
+
+/** No step outlives its turn, in damaged logs neither, so that a turn can be read from its start alone. */
+function closeStep(state: TurnState): void {
+  state.stepOpen = false
+  state.pending = []
 }
 
 export interface RequestState {
