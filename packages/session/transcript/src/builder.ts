@@ -11,7 +11,7 @@ import { parseJson } from './json.ts'
 import type { InputItem, RecordedResult, Skipped, Transcript, TranscriptFormat, TranscriptItem } from './model.ts'
 
 interface AnswerInit {
-  /** Call ids as the recording has them, empty or repeated ones included. */
+  /** Calls as the recording has them: ids may be empty or repeated, arguments may be no JSON. */
   readonly content: readonly ContentBlock[]
   readonly line: number
   readonly model?: string | undefined
@@ -86,7 +86,7 @@ export class TranscriptBuilder {
       results.push(null)
       const id = uniqueCallId(block.id, this.usedCallIds)
       this.usedCallIds.add(id)
-      return { ...block, id }
+      return { ...block, id, arguments: this.argumentsText(block.arguments, init.line) }
     })
     const answer: AnswerDraft = { kind: 'answer', content, results, line: init.line, model: init.model, finish: init.finish }
     for (const { id, slot } of calls) {
@@ -114,8 +114,10 @@ export class TranscriptBuilder {
 
   /** `keptFrom` null: none of the older part was seen any more. With nothing before it, it is ordinary first input. */
   compaction(init: Omit<CompactionDraft, 'kind'>): void {
-    if (this.drafts.length === 0) this.input(init.content, 'context', init.line)
-    else this.drafts.push({ kind: 'compaction', ...init })
+    const content = this.withoutBlankText(init.content, init.line)
+    if (content.length === 0) this.skip('compaction without a summary', init.line)
+    else if (this.drafts.length === 0) this.input(content, 'context', init.line)
+    else this.drafts.push({ kind: 'compaction', ...init, content })
   }
 
   finish(rest: { system?: string | undefined; tools?: readonly ToolSchema[] | undefined; model?: string | undefined }): Transcript {
@@ -181,6 +183,12 @@ export class TranscriptBuilder {
     }
   }
 
+  private argumentsText(given: string, line: number): string {
+    if (parseJson(given) !== undefined) return given
+    this.skip('tool call arguments that are no JSON, kept as {"input": text}', line)
+    return JSON.stringify({ input: given })
+  }
+
   private beginning(line: number): InputItem {
     this.skip('beginning of the conversation, which the recording does not have', line)
     const text = 'The recording of this conversation begins here, in its middle.'
@@ -204,20 +212,10 @@ export function reasoningBlock(text: string): ReasoningBlock {
   return { type: 'reasoning', text }
 }
 
-/**
- * A call whose arguments are JSON text, whatever the recording holds: an object is written out, nothing means no arguments,
- * and text that is no JSON is wrapped and counted.
- */
-export function callBlock(builder: TranscriptBuilder, call: { id: string; name: string; arguments: unknown; line: number }): ToolCallBlock {
-  return { type: 'tool-call', id: call.id, name: call.name, arguments: argumentsText(builder, call.arguments, call.line) }
-}
-
-function argumentsText(builder: TranscriptBuilder, given: unknown, line: number): string {
-  if (given === undefined || given === null || given === '') return '{}'
-  if (typeof given !== 'string') return JSON.stringify(given)
-  if (parseJson(given) !== undefined) return given
-  builder.skip('tool call arguments that are no JSON, kept as {"input": text}', line)
-  return JSON.stringify({ input: given })
+/** A call as the recording has it; no arguments at all are an empty object, and an object is written out. */
+export function callBlock(id: string | undefined, name: string | undefined, given: unknown): ToolCallBlock {
+  const written = typeof given === 'string' ? given : JSON.stringify(given ?? {})
+  return { type: 'tool-call', id: id ?? '', name: name ?? '', arguments: written === '' ? '{}' : written }
 }
 
 function mostFrequentModel(items: readonly TranscriptItem[]): string | undefined {

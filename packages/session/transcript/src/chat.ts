@@ -63,9 +63,8 @@ function chatCall(builder: TranscriptBuilder, call: unknown, line: number): Cont
     builder.skip('tool call that names no function', line)
     return []
   }
-  const id = stringAt(call, 'id') ?? ''
   const given = named.arguments ?? (typeof named.input === 'string' ? { input: named.input } : named.input)
-  return [callBlock(builder, { id, name: stringAt(named, 'name') ?? '', arguments: given, line })]
+  return [callBlock(stringAt(call, 'id'), stringAt(named, 'name'), given)]
 }
 
 export function chatFinish(reason: string | undefined): FinishReason | undefined {

@@ -12,7 +12,9 @@ import type { Line } from './lines.ts'
 
 /** In the order of the file; a compaction boundary is among them where its kept side is. */
 export function liveLines(lines: readonly Line[]): ReadonlySet<Line> {
-  const main = lines.filter(({ value }) => typeof value.uuid === 'string' && value.isSidechain !== true)
+  const seen = new Set<unknown>()
+  const isNew = ({ value }: Line) => !seen.has(value.uuid) && seen.add(value.uuid) // a resumed session may repeat lines
+  const main = lines.filter(line => typeof line.value.uuid === 'string' && line.value.isSidechain !== true && isNew(line))
   const branch = walkBack(main)
   const messageIds = new Set<string>()
   for (const { value } of branch) addIfText(messageIds, messageId(value))

@@ -68,7 +68,7 @@ class Reader {
     else if (type !== 'user' && type !== 'assistant' && type !== 'attachment' && line.value.subtype !== 'compact_boundary') {
       this.builder.skip(`line of type ${String(type)}`, line.line)
     } else if (line.value.isSidechain === true) this.builder.skip('message of a sub-agent', line.line)
-    else if (!this.live.has(line)) this.builder.skip('message on a branch that was left', line.line)
+    else if (!this.live.has(line)) this.builder.skip('message on a branch that was left, or repeated', line.line)
     else this.liveLine(line)
   }
 
@@ -197,10 +197,8 @@ class Reader {
       case 'thinking':
         if (block.signature !== undefined) this.builder.skip('signature of reasoning', line)
         return [reasoningBlock(stringAt(block, 'thinking') ?? '')]
-      case 'tool_use': {
-        const { id, name } = { id: stringAt(block, 'id') ?? '', name: stringAt(block, 'name') ?? '' }
-        return [callBlock(this.builder, { id, name, arguments: block.input, line })]
-      }
+      case 'tool_use':
+        return [callBlock(stringAt(block, 'id'), stringAt(block, 'name'), block.input)]
       case 'image': {
         const source = objectAt(block, 'source') ?? {}
         if (typeof source.url === 'string') return [imageFromUrl(source.url)]

@@ -21,6 +21,8 @@ const TYPES = new Set(['session_meta', 'turn_context', 'response_item', 'event_m
 /** Texts that the tool sends in the name of the user. */
 const CONTEXT_START = /^\s*(# AGENTS\.md instructions|<(environment_context|user_instructions|turn_aborted|permissions instructions|skill|user_shell_command|subagent_notification)>)/
 
+const FAILURE_START = /^((Chunk ID|Wall time): .*\n)*(Process exited with code|Exit code:) [1-9]/
+
 const ABORT_START = /^\s*<turn_aborted>/
 
 export const codexRollout: LinesFormat = {
@@ -129,13 +131,12 @@ class Reader {
   }
 
   private call(item: JsonObject, given: unknown, line: number): void {
-    const call = { id: stringAt(item, 'call_id') ?? '', name: stringAt(item, 'name') ?? '', arguments: given, line }
-    this.say(line, callBlock(this.builder, call))
+    this.say(line, callBlock(stringAt(item, 'call_id'), stringAt(item, 'name'), given))
   }
 
   private output(item: JsonObject, content: readonly ContentBlock[], line: number): void {
     this.closeStep()
-    this.builder.result(stringAt(item, 'call_id') ?? '', content, item.is_error === true, line)
+    this.builder.result(stringAt(item, 'call_id') ?? '', content, hasFailed(item.output), line)
   }
 
   private tokenCount(info: JsonObject | undefined, line: number): void {
@@ -204,6 +205,12 @@ class Reader {
       return []
     })
   }
+}
+
+/** Success is not recorded with the output of a command; its exit code stands in the lines that Codex puts before it. */
+function hasFailed(output: unknown): boolean {
+  if (isObject(output)) return output.success === false
+  return typeof output === 'string' && FAILURE_START.test(output)
 }
 
 function introduction(summary: string, someKept: boolean): string {

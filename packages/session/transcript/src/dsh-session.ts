@@ -5,15 +5,19 @@
  * Checkpoints, rewrites and `compaction/*` are not, whoever triggered them, because a replay makes its own anew; turns,
  * steps and routes are what the loop adds again. None of that counts as skipped.
  */
-import type { ContentBlock, FinishReason, TokenUsage, ToolSchema } from '@deepseek-ai/dsh-llm'
-import type { AnswerDraft, TranscriptBuilder } from './builder.ts'
+import type { ContentBlock, FinishReason, ToolSchema } from '@deepseek-ai/dsh-llm'
+import type { TranscriptBuilder } from './builder.ts'
+import { chatTools } from './chat.ts'
 import type { LinesFormat } from './format.ts'
 import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
+import { tokenUsage } from './usage.ts'
 
 const VERSION = 1
 
 /** What stands in for a result that no tool gave; the replay makes it again. */
 const MADE_RESULTS = new Set(['TOOL_OUTCOME_UNKNOWN', 'TOOL_NOT_STARTED', 'ABORTED'])
+
+const FINISHES: readonly FinishReason[] = ['stop', 'tool-calls', 'max-tokens', 'content-filter', 'other']
 
 const MADE_AGAIN = new Set(['session/end-seed', 'turn/start', 'step/start', 'step/end', 'tool/call', 'request/context', 'command/done'])
 
@@ -81,26 +85,32 @@ class Reader {
     if (inputId !== undefined) this.waiting.delete(inputId)
     const isCheckpoint = source.kind === 'plugin' && source.plugin === 'compact'
     if (event.surfaceOp !== 'append' || isCheckpoint) return
-    this.builder.input(blocks(data), source.kind === 'user' ? 'person' : 'context', line)
+    this.builder.input(this.blocks(data, line), source.kind === 'user' ? 'person' : 'context', line)
   }
 
   private answer(data: JsonObject, line: number): void {
-    const finish = stringAt(data, 'finish') as FinishReason | undefined
-    const answer: AnswerDraft = this.builder.answer({ content: blocks(data), line, model: stringAt(data, 'model'), finish })
-    const usage = objectAt(data, 'usage')
-    if (usage !== undefined && numberAt(usage, 'inputTokens') !== undefined) answer.usage = usage as unknown as TokenUsage
+    const finish = FINISHES.find(reason => reason === data.finish)
+    const answer = this.builder.answer({ content: this.blocks(data, line), line, model: stringAt(data, 'model'), finish })
+    const usage = objectAt(data, 'usage') ?? {}
+    answer.usage = tokenUsage({
+      input: numberAt(usage, 'inputTokens') ?? 0,
+      cacheRead: numberAt(usage, 'cacheReadTokens'),
+      cacheWrite: numberAt(usage, 'cacheWriteTokens'),
+      output: numberAt(usage, 'outputTokens'),
+      reasoning: numberAt(usage, 'reasoningTokens'),
+    })
     if (data.interrupted === true) answer.interrupted = true
   }
 
   private result(data: JsonObject, line: number): void {
     if (MADE_RESULTS.has(stringAt(objectAt(data, 'error') ?? {}, 'code') ?? '')) return
     if (data.meta !== undefined) this.builder.skip('details of a tool result, not shown to the model', line)
-    this.builder.result(stringAt(data, 'callId') ?? '', blocks(data), data.isError === true, line)
+    this.builder.result(stringAt(data, 'callId') ?? '', this.blocks(data, line), data.isError === true, line)
   }
 
   private header(data: JsonObject, line: number): void {
     const system = stringAt(data, 'system')
-    const tools = arrayAt(data, 'tools') as readonly ToolSchema[]
+    const tools = chatTools(this.builder, arrayAt(data, 'tools'))
     if (!this.headerSeen) {
       this.headerSeen = true
       this.system = system
@@ -118,9 +128,28 @@ class Reader {
     }
     for (const inputId of arrayAt(data, 'removed')) this.waiting.delete(String(inputId))
   }
+
+  /** Our own vocabulary already, as far as the file is sound; a type that a plugin added passes as it is. */
+  private blocks(data: JsonObject, line: number): ContentBlock[] {
+    return arrayAt(data, 'content').filter((block): block is ContentBlock & JsonObject => {
+      if (isObject(block) && typeof block.type === 'string' && textsOf(block).every(text => typeof text === 'string')) return true
+      this.builder.skip('damaged content block', line)
+      return false
+    })
+  }
 }
 
-/** Our own vocabulary already; a damaged entry is left out. */
-function blocks(data: JsonObject): ContentBlock[] {
-  return arrayAt(data, 'content').filter((block): block is ContentBlock & JsonObject => isObject(block) && typeof block.type === 'string')
+/** The values that have to be text. */
+function textsOf(block: JsonObject): unknown[] {
+  switch (block.type) {
+    case 'text':
+    case 'reasoning':
+      return [block.text]
+    case 'image':
+      return [block.mediaType]
+    case 'tool-call':
+      return [block.id, block.name, block.arguments]
+    default:
+      return []
+  }
 }

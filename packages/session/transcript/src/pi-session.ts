@@ -134,10 +134,8 @@ class Reader {
       case 'thinking':
         if (block.thinkingSignature !== undefined) this.builder.skip('signature of reasoning', line)
         return [reasoningBlock(stringAt(block, 'thinking') ?? '')]
-      case 'toolCall': {
-        const { id, name } = { id: stringAt(block, 'id') ?? '', name: stringAt(block, 'name') ?? '' }
-        return [callBlock(this.builder, { id, name, arguments: block.arguments, line })]
-      }
+      case 'toolCall':
+        return [callBlock(stringAt(block, 'id'), stringAt(block, 'name'), block.arguments)]
       case 'image':
         return [imageBlock(stringAt(block, 'mimeType') ?? 'image/png', stringAt(block, 'data') ?? '')]
       default:

@@ -60,7 +60,24 @@ it('follows the branch of the last message and counts the one that was left', ()
     assistant('a3', 'u3', 'm3', text('Two.')),
   ))
   expect(sketch(transcript)).toEqual(['person: First.', 'answer: One.', 'person: Second.', 'answer: Two.'])
-  expect(transcript.skipped).toEqual([{ reason: 'message on a branch that was left', count: 2, line: 3 }])
+  expect(transcript.skipped).toEqual([{ reason: 'message on a branch that was left, or repeated', count: 2, line: 3 }])
+})
+
+it('goes on with the line before where a parent is missing from the file', () => {
+  const transcript = importTranscript(jsonl(
+    user('u1', null, 'First.'),
+    assistant('a1', 'u1', 'm1', text('One.')),
+    user('u2', 'missing', 'Second.'),
+    assistant('a2', 'u2', 'm2', text('Two.')),
+  ))
+  expect(sketch(transcript)).toEqual(['person: First.', 'answer: One.', 'person: Second.', 'answer: Two.'])
+})
+
+it('takes a line once that a resumed session repeats', () => {
+  const lines = [user('u1', null, 'Go.'), assistant('a1', 'u1', 'm1', use('t1')), user('r1', 'a1', result('t1', 'one'))]
+  const transcript = importTranscript(jsonl(...lines, ...lines, user('u2', 'r1', 'Go on.')))
+  expect(sketch(transcript)).toEqual(['person: Go.', 'answer:  | t1 Read({"of":"t1"}) → one', 'person: Go on.'])
+  expect(skips(transcript)).toEqual({ 'message on a branch that was left, or repeated': 3 })
 })
 
 it('leaves out sub-agents, progress and other lines of the tool, with a count', () => {

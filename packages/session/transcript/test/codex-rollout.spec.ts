@@ -59,6 +59,18 @@ it('wraps the free text of custom tools as JSON', () => {
   expect(sketch(transcript)[1]).toBe('answer:  | p apply_patch({"input":"*** Begin\\n\\"x\\""}) → ok')
 })
 
+it('takes an output for an error where its own header says that the command failed', () => {
+  const outputs = [
+    'Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\n',
+    'Exit code: 1\nOutput:\n',
+    { content: 'refused', success: false },
+    'Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nExit code: 1\n',
+  ]
+  const transcript = read(message('user', 'Go.'), ...outputs.map((_value, n) => call(`c${n}`)), ...outputs.map((value, n) => output(`c${n}`, value)))
+  expect(transcript.items[1]).toMatchObject({ results: [{ isError: true }, { isError: true }, { isError: true }, { content: [{ type: 'text' }] }] })
+  expect(sketch(transcript)[1]?.match(/→ !/g)).toHaveLength(3)
+})
+
 it('keeps images in inputs and outputs', () => {
   const image = { type: 'input_image', image_url: 'data:image/jpeg;base64,/9j/4A==' }
   const transcript = read(item({ type: 'message', role: 'user', content: [image] }), call('a'), output('a', [image]))

@@ -2,7 +2,8 @@
  * Real conversation logs, where they are at hand: `../shared/corpus` beside the repository.
  *
  * The figures are those that the collection states for each file, as far as they count the same thing; where they do not,
- * the row says why.
+ * the row says why. Errors of Codex are commands that failed, by the exit code that stands in their output; the collection
+ * counts none, because the log has no flag for them.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { importTranscript } from '../src/index.ts'
 import type { AnswerItem, Transcript } from '../src/index.ts'
+import { lawsBroken } from './laws.ts'
 import { skips } from './sketch.ts'
 
 const CORPUS = join(dirname(fileURLToPath(import.meta.url)), '../../../../../shared/corpus')
@@ -40,11 +42,11 @@ const FILES: [name: string, figures: Figures][] = [
     answers: 82, person: 8, context: 15, toolCalls: 88, usagePoints: 82, peakTokens: 132_151, compactions: 1, images: 9, errors: 4, mostParallel: 4,
   }],
   ['codex-rollout/codex-spark-2compactions.jsonl', {
-    answers: 180, person: 10, context: 2, toolCalls: 177, usagePoints: 180, peakTokens: 96_092, compactions: 2, mostParallel: 4,
+    answers: 180, person: 10, context: 2, toolCalls: 177, usagePoints: 180, peakTokens: 96_092, compactions: 2, errors: 16, mostParallel: 4,
   }],
   ['codex-rollout/codex-gpt54-orphan-calls.jsonl', {
     // The last answer was recorded before its usage was.
-    answers: 11, person: 2, context: 2, toolCalls: 23, usagePoints: 10, peakTokens: 29_343, unanswered: 2, mostParallel: 4,
+    answers: 11, person: 2, context: 2, toolCalls: 23, usagePoints: 10, peakTokens: 29_343, errors: 3, unanswered: 2, mostParallel: 4,
   }],
   ['pi-session/pi-opus45-2compactions.jsonl', {
     // 454 calls and 471 usages stand in the file: 5 calls were cut off with their answers, which left one answer empty.
@@ -72,9 +74,10 @@ const FILES: [name: string, figures: Figures][] = [
     answers: 9, person: 1, context: 2, toolCalls: 11, usagePoints: 9, peakTokens: 21_552, mostParallel: 3,
   }],
   ['codex-rollout/codex-gpt55-images-2compactions.jsonl', {
-    answers: 182, person: 11, context: 10, toolCalls: 311, usagePoints: 182, peakTokens: 240_512, compactions: 2, images: 4, mostParallel: 5,
+    answers: 182, person: 11, context: 10, toolCalls: 311, usagePoints: 182, peakTokens: 240_512,
+    compactions: 2, images: 4, errors: 14, mostParallel: 5,
   }],
-  ['codex-rollout/codex-gpt55-small.jsonl', { answers: 40, person: 5, context: 2, toolCalls: 83, usagePoints: 40, peakTokens: 55_283, mostParallel: 5 }],
+  ['codex-rollout/codex-gpt55-small.jsonl', { answers: 40, person: 5, context: 2, toolCalls: 83, usagePoints: 40, peakTokens: 55_283, errors: 1, mostParallel: 5 }],
 ]
 
 for (const [name, figures] of FILES) {
@@ -87,27 +90,6 @@ for (const [name, figures] of FILES) {
     expect(figuresOf(transcript)).toEqual({ ...defaults, ...figures })
     if (name.startsWith('pi-session')) expect(skips(transcript)).toMatchObject({ 'tool call of an interrupted answer': 5, 'usage of an answer without content': 1 })
   })
-}
-
-/** What holds of every transcript. */
-function lawsBroken(transcript: Transcript): string[] {
-  const broken: string[] = []
-  const ids = new Set<string>()
-  if (transcript.items[0]?.kind !== 'input') broken.push('begins without an input')
-  for (const [index, item] of transcript.items.entries()) {
-    if (item.content.length === 0) broken.push(`item ${index} is empty`)
-    if (item.kind === 'compaction' && !(item.keptFrom > 0 && item.keptFrom <= index)) broken.push(`item ${index} keeps from ${item.keptFrom}`)
-    if (item.kind !== 'answer') continue
-    const calls = callsOf(item)
-    if (calls.length !== item.results.length) broken.push(`item ${index} has ${calls.length} calls and ${item.results.length} results`)
-    if (item.interrupted === true && calls.length > 0) broken.push(`item ${index} is interrupted and calls`)
-    for (const call of calls) {
-      if (ids.has(call.id)) broken.push(`id ${call.id} occurs twice`)
-      ids.add(call.id)
-      JSON.parse(call.arguments)
-    }
-  }
-  return broken
 }
 
 function figuresOf({ items }: Transcript): Required<Figures> {
@@ -130,8 +112,4 @@ function figuresOf({ items }: Transcript): Required<Figures> {
     unanswered: results.filter(result => result === null).length,
     mostParallel: Math.max(...answers.map(answer => answer.results.length)),
   }
-}
-
-function callsOf(answer: AnswerItem) {
-  return answer.content.filter(block => block.type === 'tool-call')
 }

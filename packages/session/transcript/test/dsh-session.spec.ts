@@ -99,6 +99,13 @@ it('counts input that never reached the model, commands, failed requests, later 
   })
 })
 
+it('counts damaged blocks and takes unknown ones as they are', () => {
+  const content = [{ type: 'text' }, { type: 'chart', points: [1] }]
+  const transcript = importTranscript(log({ type: 'user/message', data: { content, source: { kind: 'user' } }, surfaceOp: 'append' }))
+  expect(transcript.items).toMatchObject([{ content: [{ type: 'chart', points: [1] }] }])
+  expect(skips(transcript)).toEqual({ 'damaged content block': 1 })
+})
+
 it('refuses another version', () => {
   expect(() => importTranscript(jsonl({ ...HEADER, version: 2 }, said('x')))).toThrow('"version":1')
 })
