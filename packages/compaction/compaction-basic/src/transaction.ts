@@ -5,7 +5,7 @@
  *        └───────────────────────────────── on any failure ──────────────────────────────── end {error, code}
  *
  * After `compaction/start` there is exactly one attempt at `compaction/end`. If that append fails the start stays, and
- * blocks further compactions on purpose: nobody knows what the log holds.
+ * blocks further compactions on purpose: nobody knows what the log holds. The failure is then `commit`, whatever went before.
  */
 import {
   COMPACT_CHECKPOINT_SOURCE,
@@ -14,7 +14,7 @@ import {
   type CompactionTrigger,
 } from '@deepseek-ai/dsh-compaction'
 import { messageOf, textOf, untilAborted, type ContentBlock } from '@deepseek-ai/dsh-llm'
-import { openTurn, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import { openTurn, type Position, type Seq, type Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import type { Summary } from './summarize.ts'
 
 /** A stretch of the surface by cuts: entries [from, to). */
@@ -47,7 +47,7 @@ export class CompactionFailure extends Error {
   }
 }
 
-/** @throws CompactionFailure once the failed bracket is closed; anything else means that it could not be opened or closed. */
+/** @throws CompactionFailure once the attempt at an end was made; anything else, and nothing was written. */
 export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResult, 'converged'>> {
   const { session, span, trigger, signal, shadowedTokens } = attempt
   const shadowedSeqs: readonly Seq[] = session.surface.entries.slice(span.from, span.to)
@@ -55,35 +55,49 @@ export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResu
   const generation = session.surface.replaceGeneration
   const length = session.surface.entries.length
   const turn = openTurn(session)
+  signal.throwIfAborted()
   const start = session.append('compaction/start', { turn, trigger })
 
-  const close = (failure: CompactionFailure): never => {
-    session.append('compaction/end', { startSeq: start.seq, turn, error: failure.message, code: failure.code })
+  const end = (failure?: CompactionFailure): Seq => {
+    try {
+      return session.append('compaction/end', {
+        startSeq: start.seq,
+        turn,
+        ...(failure === undefined ? {} : { error: failure.message, code: failure.code }),
+      }).seq
+    } catch (error) {
+      throw new CompactionFailure('commit', error)
+    }
+  }
+  const fail = (code: CompactionFailureCode, cause: unknown): never => {
+    const failure = new CompactionFailure(code, cause)
+    end(failure)
     throw failure
   }
 
   let made: Summary
   let checkpoint: ReturnType<Attempt['compose']>
   try {
-    signal.throwIfAborted()
     made = await untilAborted(attempt.summarize(signal), signal)
     if (textOf(made.summary).trim() === '') throw new Error('the summary is empty')
     checkpoint = attempt.compose(made.summary)
   } catch (error) {
-    return close(new CompactionFailure(signal.aborted ? 'aborted' : 'summary', signal.aborted ? signal.reason : error))
+    return signal.aborted ? fail('aborted', signal.reason) : fail('summary', error)
   }
-  if (signal.aborted) return close(new CompactionFailure('aborted', signal.reason))
+  if (signal.aborted) return fail('aborted', signal.reason)
   const { surface } = session
   const unchanged = attempt.stable === 'surface'
     ? surface.replaceGeneration === generation && surface.entries.length === length
     : surface.positionOf(shadowedRange.start) === span.from && shadowedSeqs.every((seq, index) => surface.entries[span.from + index] === seq)
-  if (!unchanged) return close(new CompactionFailure('changed', new Error('the conversation changed while its summary was written')))
+  if (!unchanged) return fail('changed', new Error('the conversation changed while its summary was written'))
   if (checkpoint.tokens >= shadowedTokens) {
-    return close(new CompactionFailure('not-smaller', new Error(`the checkpoint of ${checkpoint.tokens} tokens is not smaller than the ${shadowedTokens} it would replace`)))
+    return fail('not-smaller', new Error(`the checkpoint of ${checkpoint.tokens} tokens is not smaller than the ${shadowedTokens} it would replace`))
   }
 
+  let summary: SessionEvent<'compaction/summary'>
+  let replacement: SessionEvent<'user/message'>
   try {
-    const summary = session.append('compaction/summary', {
+    summary = session.append('compaction/summary', {
       startSeq: start.seq,
       summary: made.summary,
       ...(made.rawOutput === undefined ? {} : { rawOutput: made.rawOutput }),
@@ -97,23 +111,22 @@ export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResu
       ...(made.usage === undefined ? {} : { usage: made.usage }),
       strategy: made.strategy ?? 'custom',
     })
-    const replacement = session.append('user/message', { content: checkpoint.content, source: COMPACT_CHECKPOINT_SOURCE }, {
+    replacement = session.append('user/message', { content: checkpoint.content, source: COMPACT_CHECKPOINT_SOURCE }, {
       surfaceOp: { op: 'replace', ...shadowedRange },
       sourceEventSeqs: [...shadowedSeqs, start.seq, summary.seq],
     })
-    const end = session.append('compaction/end', { startSeq: start.seq, turn })
-    return {
-      startSeq: start.seq,
-      summarySeq: summary.seq,
-      replacementSeq: replacement.seq,
-      endSeq: end.seq,
-      summary: made.summary,
-      shadowedRange,
-      shadowedSeqs,
-      shadowedTokens,
-      checkpointTokens: checkpoint.tokens,
-    }
   } catch (error) {
-    return close(new CompactionFailure('commit', error))
+    return fail('commit', error)
+  }
+  return {
+    startSeq: start.seq,
+    summarySeq: summary.seq,
+    replacementSeq: replacement.seq,
+    endSeq: end(),
+    summary: summary.data.summary,
+    shadowedRange,
+    shadowedSeqs,
+    shadowedTokens,
+    checkpointTokens: checkpoint.tokens,
   }
 }
