@@ -17,6 +17,8 @@ export function isUseful(shadowedTokens: number, checkpointTokens: number): bool
 }
 
 interface BreakerState {
+  /** The newest bracket is one that was found in an imported conversation: nobody's attempt. */
+  recorded: boolean
   /** Fruitless attempts in a row. */
   fruitless: number
   /** Estimated tokens appended since the last of them. */
@@ -36,10 +38,11 @@ export interface Breaker {
 export function breaker(estimateMessage: (message: Message) => number): Breaker {
   return {
     fold: {
-      init: () => ({ fruitless: 0, grownTokens: 0, shadowedTokens: 0, checkpointTokens: 0, reason: '' }),
+      init: () => ({ recorded: false, fruitless: 0, grownTokens: 0, shadowedTokens: 0, checkpointTokens: 0, reason: '' }),
       apply(state, event, change) {
         switch (event.type) {
           case 'compaction/start':
+            state.recorded = event.data.trigger === 'recorded'
             state.shadowedTokens = 0
             state.checkpointTokens = 0
             return state
@@ -69,7 +72,7 @@ export function breaker(estimateMessage: (message: Message) => number): Breaker 
 }
 
 function ended(state: BreakerState, { error, code }: { readonly error?: string; readonly code?: string }): BreakerState {
-  if (code === 'aborted') return state
+  if (code === 'aborted' || state.recorded) return state
   if (error === undefined && isUseful(state.shadowedTokens, state.checkpointTokens)) {
     state.fruitless = 0
     state.reason = ''

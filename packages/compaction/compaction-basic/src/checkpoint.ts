@@ -22,15 +22,17 @@ const PINS_HEADING = "The user's own words from that part, verbatim:"
 
 /** The text of a checkpoint message: preamble, pinned messages, and the summary in its tags. */
 export function frame(summary: string, pins: readonly PinnedMessage[]): string {
-  const quoted = pins.map(({ seq, answered, text }) => {
-    const label = `[message ${seq}, ${answered ? 'answered' : 'not answered yet'}]`
-    return `${label}\n${escapeFrameTags(text).replace(/^/gm, '> ')}`
-  })
   return [
     PREAMBLE,
-    ...(quoted.length === 0 ? [] : [[PINS_HEADING, ...quoted].join('\n\n')]),
+    ...(pins.length === 0 ? [] : [[PINS_HEADING, ...pins.map(quote)].join('\n\n')]),
     `${OPEN}\n${escapeFrameTags(summary.trim())}\n${CLOSE}`,
   ].join('\n\n')
+}
+
+/** A pinned message as it stands in a checkpoint. */
+export function quote({ seq, answered, text }: PinnedMessage): string {
+  const label = `[message ${seq}, ${answered ? 'answered' : 'not answered yet'}]`
+  return `${label}\n${escapeFrameTags(text).replace(/^/gm, '> ')}`
 }
 
 /** The summary inside a framed checkpoint; null for text without a frame. */

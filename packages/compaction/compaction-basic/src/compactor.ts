@@ -21,11 +21,11 @@ import { breaker, isUseful, type Breaker } from './breaker.ts'
 import { frame } from './checkpoint.ts'
 import type { CompactionPolicy, ResolvedCompactionConfig } from './config.ts'
 import { spanEntries } from './entries.ts'
-import { answerFold } from './history.ts'
-import { limitsOf, summaryTokens, type Limits } from './limits.ts'
+import { answerFold, isOverflow } from './history.ts'
+import { checkRetention, limitsOf, summaryTokens, type Limits } from './limits.ts'
 import { pinFold, pinnedMessages } from './pins.ts'
 import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
-import { SUMMARY_OVERRUN, UnusableSummaryError, type CallBudget, type Summary, type SummaryInput } from './summarize.ts'
+import { SUMMARY_OVERRUN, UnusableSummaryError, type CallBudget, type Route, type Summary, type SummaryInput } from './summarize.ts'
 import { CompactionFailure, compactSpan, type Attempt, type Span } from './transaction.ts'
 
 /** What a compactor works with. */
@@ -112,10 +112,8 @@ export class Compactor {
 
   /** After a refused request: whether the surface really became smaller, so that the request is worth another try. */
   async recover({ agent, failure, signal }: RequestErrorEvent): Promise<boolean> {
-    if (failure.code !== 'CONTEXT_WINDOW_EXCEEDED' && failure.code !== 'REQUEST_TOO_LARGE') return false
     const { session } = agent
-    const policy = this.policyOf(agent)
-    if (session.read(answerFold).retries >= policy.maxOverflowRetries) return false
+    if (!isOverflow(failure) || session.read(answerFold).overflowRetries >= this.policyOf(agent).maxOverflowRetries) return false
     const generation = session.surface.replaceGeneration
     try {
       signal.throwIfAborted()
@@ -141,6 +139,7 @@ export class Compactor {
     const policy = this.policyOf(agent)
     const limits = this.limits(session, policy)
     if (limits === null) return null
+    checkRetention(policy, limits)
     const isOver = (limitTokens: number): boolean => this.meter.measure(session, { pending }).totalTokens >= limitTokens
     if (!isOver(limits.thresholdTokens) || isHeld(limits)) return null
 
@@ -161,7 +160,7 @@ export class Compactor {
       }
       if (!isOver(limits.thresholdTokens)) return result
       if (!isUseful(result.shadowedTokens, result.checkpointTokens)) break
-      retainTokens = isOver(limits.windowTokens - limits.reserveTokens) ? 0 : Math.floor(retainTokens / 2)
+      retainTokens = isOver(limits.requestTokens) ? 0 : Math.floor(retainTokens / 2)
     }
     return result === null ? null : { ...result, converged: false }
   }
@@ -171,9 +170,8 @@ export class Compactor {
     const { session } = agent
     const policy = this.policyOf(agent)
     const limits = this.limits(session, policy)
-    const surface = this.pricedSurface(session)
     const tailCut = limits === null ? null : this.pressureCut(session, limits, 0, [])
-    const cut = tailCut ?? retentionCut(surface, 0)
+    const cut = tailCut ?? retentionCut(this.pricedSurface(session), 0)
     const check: Check = { trigger: 'context-overflow', stable: 'surface', signal, pending: [], calls: callBudget(policy) }
     const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
     if (attempt === null) return null
@@ -186,14 +184,12 @@ export class Compactor {
 
   /** The cut that pressure takes; null where none helps, because what must stay fills the window alone. */
   private pressureCut(session: Session, limits: Limits, retainTokens: number, pending: readonly Message[]): number | null {
-    const { slope, envelopeTokens, pendingTokens } = this.meter.measure(session, { pending })
+    const { totalTokens, slope } = this.meter.measure(session, { pending })
     const surface = this.pricedSurface(session, slope)
     const { answerSeq } = session.read(answerFold)
     const unread = unreadCut(surface, session.surface.positionOf(answerSeq), limits.retainTokens)
-    let keptTokens = (envelopeTokens + pendingTokens) * slope
-    for (let position = unread; position < surface.length; position++) keptTokens += surface.tokens(position)
-    if (keptTokens >= limits.windowTokens - limits.reserveTokens) return null
-    return retentionCut(surface, retainTokens, unread)
+    const keptTokens = totalTokens - spanTokens(surface, { from: 0, to: unread })
+    return keptTokens >= limits.requestTokens ? null : retentionCut(surface, retainTokens, unread)
   }
 
   private isHeld(session: Session, limits: Limits): boolean {
@@ -239,9 +235,7 @@ export class Compactor {
   private prepare(agent: CompactionAgent, span: Span, check: Check): Attempt | null {
     const { session } = agent
     const { trigger, stable, signal, pending, calls } = check
-    const surface = this.pricedSurface(session)
-    let shadowedTokens = 0
-    for (let position = span.from; position < span.to; position++) shadowedTokens += surface.tokens(position)
+    const shadowedTokens = spanTokens(this.pricedSurface(session), span)
     const leaves = (seq: Seq): boolean => {
       const position = session.surface.positionOf(seq)
       return position === undefined || (position >= span.from && position < span.to)
@@ -252,19 +246,16 @@ export class Compactor {
 
     const policy = this.policyOf(agent)
     const route = policy.summarizer ?? this.routeOf(agent)
-    if (route === null) {
-      throw new Error(`no model can summarize session ${session.id}: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set`)
-    }
     const limits = this.limits(session, policy)
-    const { envelopeTokens, surfaceTokens, pendingTokens, slope } = this.meter.measure(session, { pending })
-    const keptTokens = (envelopeTokens + surfaceTokens - shadowedTokens + pendingTokens + frameTokens) * slope
-    const roomTokens = limits === null ? null : limits.windowTokens - limits.reserveTokens - Math.ceil(keptTokens)
-    const summarizerWindow = this.host.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
+    const { totalTokens, slope } = this.meter.measure(session, { pending })
+    const keptTokens = Math.ceil(totalTokens - (shadowedTokens - frameTokens) * slope)
+    const roomTokens = limits === null ? null : limits.requestTokens - keptTokens
+    const summarizerWindow = route === null ? undefined : this.host.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
     const maxTokens = summaryTokens(policy, summarizerWindow, roomTokens)
     if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
 
     const header = latestHeader(session)?.data
-    const isRouted = header?.config.provider === route.provider && header.config.model === route.model
+    const isRouted = route !== null && header?.config.provider === route.provider && header.config.model === route.model
     const windowTokens = summarizerWindow ?? limits?.windowTokens
     const entries = spanEntries(session, span)
     const input: SummaryInput = {
@@ -274,7 +265,7 @@ export class Compactor {
       entries,
       spanTokens: shadowedTokens,
       maxTokens,
-      route,
+      ...(route === null ? {} : { route }),
       ...(windowTokens === undefined ? {} : { windowTokens: Math.floor(windowTokens / slope) }),
       isPrefix: isRouted && span.from === 0,
       calls,
@@ -316,7 +307,7 @@ export class Compactor {
 
   // ── what holds here ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private routeOf({ session, options }: CompactionAgent): { readonly provider: string; readonly model: string } | null {
+  private routeOf({ session, options }: CompactionAgent): Route | null {
     const config = latestHeader(session)?.data.config
     if (config !== undefined) return { provider: config.provider, model: config.model }
     const { provider, model } = options
@@ -366,6 +357,13 @@ export class Compactor {
   private warn(session: Session, message: string): void {
     this.host.warn(`session ${session.id}: ${message}`)
   }
+}
+
+/** What a span of a priced surface costs together. */
+function spanTokens(surface: PricedSurface, { from, to }: Span): number {
+  let tokens = 0
+  for (let position = from; position < to; position++) tokens += surface.tokens(position)
+  return tokens
 }
 
 /** What the attempts of one check have in common. */

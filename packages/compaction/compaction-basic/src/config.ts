@@ -45,7 +45,15 @@ export const configSchema = z
       for (const { key, message } of contradictions(merged, given)) context.addIssue({ code: 'custom', path: [...path, key], message })
     }
     check(config, config, [])
-    config.modelPolicies?.forEach((policy, index) => check(merge(config, policy), policy, ['modelPolicies', index]))
+    const routes = new Set<string>()
+    config.modelPolicies?.forEach((policy, index) => {
+      check(merge(config, policy), policy, ['modelPolicies', index])
+      const route = routeKey(policy.provider, policy.model)
+      if (routes.has(route)) {
+        context.addIssue({ code: 'custom', path: ['modelPolicies', index, 'model'], message: `${policy.provider}/${policy.model} has a policy already` })
+      }
+      routes.add(route)
+    })
   })
 
 export type BasicCompactionConfig = z.input<typeof configSchema>
@@ -100,8 +108,9 @@ function toPolicy(keys: PolicyKeys): CompactionPolicy {
 
 function merge(shared: PolicyKeys, policy: PolicyKeys): PolicyKeys {
   const { retainRatio, retainTokens, ...rest } = shared
-  const inherited = policy.retainRatio === undefined && policy.retainTokens === undefined ? { retainRatio, retainTokens } : {}
-  return { ...rest, ...inherited, ...policy }
+  const given = Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined))
+  const inherited = 'retainRatio' in given || 'retainTokens' in given ? {} : { retainRatio, retainTokens }
+  return { ...rest, ...inherited, ...given }
 }
 
 /** What cannot hold together in `merged`, told of the keys that were `given`. */

@@ -3,23 +3,34 @@
  *
  * Pure folds.
  */
+import type { LlmFailure } from '@deepseek-ai/dsh-llm'
 import type { Fold, Seq } from '@deepseek-ai/dsh-session'
 
 export interface AnswerState {
   /** The newest answer of the model; -1 before the first. */
   answerSeq: Seq
-  /** Turns in a row that retried a failed request, none answered in between and no input opening a turn. */
-  retries: number
+  /** Turns in a row that retried an overflow, none answered in between and no input opening a turn. */
+  overflowRetries: number
+  /** The newest turn ended in an overflow. */
+  overflowed: boolean
+}
+
+/** Whether a request failed because it was too large. */
+export function isOverflow({ code }: Pick<LlmFailure, 'code'>): boolean {
+  return code === 'CONTEXT_WINDOW_EXCEEDED' || code === 'REQUEST_TOO_LARGE'
 }
 
 export const answerFold: Fold<AnswerState> = {
-  init: () => ({ answerSeq: -1, retries: 0 }),
+  init: () => ({ answerSeq: -1, overflowRetries: 0, overflowed: false }),
   apply(state, event) {
     if (event.type === 'assistant/message' && event.surfaceOp === 'append') {
       state.answerSeq = event.seq
-      state.retries = 0
+      state.overflowRetries = 0
+    } else if (event.type === 'turn/end') {
+      state.overflowed = event.data.reason === 'error' && isOverflow(event.data.failure)
     } else if (event.type === 'turn/start') {
-      state.retries = event.data.retry === true ? state.retries + 1 : 0
+      if (event.data.retry !== true) state.overflowRetries = 0
+      else if (state.overflowed) state.overflowRetries += 1
     }
     return state
   },

@@ -12,8 +12,8 @@ import { DEFAULT_SUMMARY_TOKENS, type CompactionPolicy } from './config.ts'
 
 export interface Limits {
   readonly windowTokens: number
-  /** Kept free for the answer. */
-  readonly reserveTokens: number
+  /** W − reserve: what a request may hold so that its answer still has room. */
+  readonly requestTokens: number
   readonly thresholdTokens: number
   /** The retained budget. */
   readonly retainTokens: number
@@ -21,7 +21,6 @@ export interface Limits {
 
 /**
  * @param maxTokens the routed request's own output limit, if it sets one.
- * @throws Error naming `retainTokens` when it leaves nothing to compact under this window's threshold.
  */
 export function limitsOf(
   policy: CompactionPolicy,
@@ -33,19 +32,27 @@ export function limitsOf(
   const wanted = Math.floor(windowTokens * policy.thresholdRatio)
   const thresholdTokens = Math.min(wanted, windowTokens - reserveTokens)
   const configured = 'tokens' in policy.retain ? policy.retain.tokens : Math.floor(windowTokens * policy.retain.ratio)
-  if (configured >= wanted) {
-    throw new Error(`retainTokens ${configured} must be less than the threshold, ${wanted} of ${windowTokens} tokens; lower retainTokens`)
-  }
   const retainTokens = thresholdTokens < wanted ? Math.min(configured, Math.floor(thresholdTokens / 2)) : configured
-  return { windowTokens, reserveTokens, thresholdTokens, retainTokens }
+  return { windowTokens, requestTokens: windowTokens - reserveTokens, thresholdTokens, retainTokens }
 }
+
+/** @throws Error naming the key when what is retained leaves nothing to compact under this window's threshold. */
+export function checkRetention(policy: CompactionPolicy, { retainTokens, thresholdTokens }: Limits): void {
+  if (retainTokens < thresholdTokens) return
+  const key = 'tokens' in policy.retain ? 'retainTokens' : 'retainRatio'
+  throw new Error(`${key} keeps ${retainTokens} tokens, which must be less than the threshold of ${thresholdTokens}; lower ${key}`)
+}
+
+/** No room is too small for a summary of this size: less would say nothing, and pay for a call that is refused. */
+const SMALLEST_SUMMARY_TOKENS = 256
 
 /**
  * How long a summary may be: the policy's own word; else an eighth of the summarizer's window, 8192 tokens at most and where
- * that window is unknown, and never more than `roomTokens` (null where unknown).
+ * that window is unknown, and never more than `roomTokens` (null where unknown), where that is room for a summary at all.
  */
 export function summaryTokens(policy: CompactionPolicy, summarizerWindowTokens: number | undefined, roomTokens: number | null): number {
   if (policy.maxTokens !== null) return policy.maxTokens
   const share = summarizerWindowTokens === undefined ? DEFAULT_SUMMARY_TOKENS : Math.floor(summarizerWindowTokens / 8)
-  return Math.max(1, Math.min(DEFAULT_SUMMARY_TOKENS, share, roomTokens ?? DEFAULT_SUMMARY_TOKENS))
+  const room = roomTokens === null ? DEFAULT_SUMMARY_TOKENS : Math.max(SMALLEST_SUMMARY_TOKENS, roomTokens)
+  return Math.max(1, Math.min(DEFAULT_SUMMARY_TOKENS, share, room))
 }

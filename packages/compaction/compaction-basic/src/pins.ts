@@ -5,6 +5,7 @@
  * last) turn, and the newest.
  */
 import { isPersonSource, type Fold, type LogView, type Seq } from '@deepseek-ai/dsh-session'
+import { quote } from './checkpoint.ts'
 import { clip, visibleText } from './digest-text.ts'
 
 export interface Pin {
@@ -46,21 +47,21 @@ export const pinFold: Fold<PinState> = {
   },
 }
 
-/** A pinned message as it will stand in the checkpoint. */
+/** A pinned message, clipped. */
 export interface PinnedMessage {
   readonly seq: Seq
   readonly answered: boolean
   readonly text: string
 }
 
-/** The most one pinned message may take. */
+/** The most one pinned message may take, label and quotation marks included. */
 const PIN_TOKENS = 1_000
 /** A pin that would get less than this says nothing and is dropped. */
 const SMALLEST_PIN_TOKENS = 24
 
 /**
- * The pins that a compaction shadows, oldest first, within `budgetTokens` together: the newest is served first, so older
- * ones are clipped harder and then dropped.
+ * The pins that a compaction shadows, oldest first, within `budgetTokens` together as they stand in the checkpoint: the newest
+ * is served first, so older ones are clipped harder and then dropped.
  *
  * @param shadows whether an entry leaves the surface, or left it before.
  */
@@ -80,21 +81,22 @@ export function pinnedMessages(
     if (tokens < SMALLEST_PIN_TOKENS) break
     const event = log.at(seq)
     if (event.type !== 'user/message') continue
-    const text = clipToTokens(visibleText(event.data.content), tokens, estimate)
+    const price = (text: string): number => estimate(quote({ seq, answered, text }))
+    const text = clipToTokens(visibleText(event.data.content), tokens, price)
     if (text === '') continue
     pinned.push({ seq, answered, text })
-    leftTokens -= estimate(text)
+    leftTokens -= price(text)
   }
   return pinned.reverse()
 }
 
-/** Head and tail of `text` in at most `maxTokens`; each round aims at the budget and takes at least a tenth off. */
-function clipToTokens(text: string, maxTokens: number, estimate: (text: string) => number): string {
+/** Head and tail of `text` at a price of at most `maxTokens`; each round aims at the budget and takes at least a tenth off. */
+function clipToTokens(text: string, maxTokens: number, price: (text: string) => number): string {
   let clipped = text
-  let tokens = estimate(text)
+  let tokens = price(text)
   while (tokens > maxTokens && clipped !== '') {
     clipped = clip(text, Math.floor(clipped.length * Math.min(0.9, maxTokens / tokens)))
-    tokens = estimate(clipped)
+    tokens = price(clipped)
   }
   return clipped
 }

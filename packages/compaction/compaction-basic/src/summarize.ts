@@ -29,7 +29,8 @@ export interface SummaryInput {
   readonly spanTokens: number
   /** The most the summary may take. */
   readonly maxTokens: number
-  readonly route: { readonly provider: string; readonly model: string }
+  /** Who is to write it; unset where neither config, log nor agent names a model. */
+  readonly route?: Route
   /** The summarizer's window in estimated tokens, or the conversation's where that is not known. */
   readonly windowTokens?: number
   /** Whether the span is the head of what the same route was last sent, so that `replay` is an exact prefix. */
@@ -38,6 +39,11 @@ export interface SummaryInput {
   readonly calls: CallBudget
   /** Whether a digest may stand in for a failed summary. */
   readonly isLastResort: boolean
+}
+
+export interface Route {
+  readonly provider: string
+  readonly model: string
 }
 
 export interface CallBudget {
@@ -87,7 +93,7 @@ export interface Summarizer {
   readonly estimateText: (text: string) => number
 }
 
-/** @throws LlmError, UnusableSummaryError, or the signal's reason. */
+/** @throws LlmError, UnusableSummaryError, Error when no model is named, or the signal's reason. */
 export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<Summary> {
   try {
     return await askModel(by, input)
@@ -97,15 +103,23 @@ export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<
   }
 }
 
-async function askModel(by: Summarizer, input: SummaryInput): Promise<Summary> {
-  if (input.isPrefix && replayFits(by, input)) {
-    try {
-      return await summarizeByReplay(by, input)
-    } catch (error) {
-      if (by.signal?.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
-    }
+/** An input with somebody to ask. */
+type RoutedInput = SummaryInput & { readonly route: Route }
+
+async function askModel(by: Summarizer, { route, ...rest }: SummaryInput): Promise<Summary> {
+  if (route === undefined) {
+    throw new Error("no model can summarize: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set")
   }
-  return summarizeByTranscript(by, input)
+  const input: RoutedInput = { ...rest, route }
+  if (!input.isPrefix || !replayFits(by, input)) return summarizeByTranscript(by, input)
+  try {
+    return await summarizeByReplay(by, input)
+  } catch (error) {
+    if (by.signal?.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
+  }
+  // Two calls made this one, so none of them can be told from the record.
+  const { llmStreamCall: _, ...summary } = await summarizeByTranscript(by, input)
+  return summary
 }
 
 function replayFits({ meter }: Summarizer, input: SummaryInput): boolean {
@@ -122,7 +136,7 @@ function isOverflow(error: unknown): boolean {
   return error instanceof LlmError && (error.failure.code === 'CONTEXT_WINDOW_EXCEEDED' || error.failure.code === 'REQUEST_TOO_LARGE')
 }
 
-async function summarizeByReplay(by: Summarizer, input: SummaryInput): Promise<Summary> {
+async function summarizeByReplay(by: Summarizer, input: RoutedInput): Promise<Summary> {
   const { system, tools, messages, maxTokens } = input
   input.calls.left -= 1
   const reply = await ask(by, input, {
@@ -133,7 +147,7 @@ async function summarizeByReplay(by: Summarizer, input: SummaryInput): Promise<S
   return { ...written(by, input, reply), rawOutput: reply.content, llmStreamCall: true, strategy: 'replay' }
 }
 
-async function summarizeByTranscript(by: Summarizer, input: SummaryInput): Promise<Summary> {
+async function summarizeByTranscript(by: Summarizer, input: RoutedInput): Promise<Summary> {
   const { entries, maxTokens } = input
   const { estimateText } = by
   if (input.calls.left <= 0) throw new Error('no model call is left for a summary')
@@ -169,7 +183,7 @@ async function summarizeByTranscript(by: Summarizer, input: SummaryInput): Promi
 }
 
 /** One request to the summarizer: a direct call, not a step. */
-function ask({ llm, sessionId, signal }: Summarizer, { route, maxTokens }: SummaryInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
+function ask({ llm, sessionId, signal }: Summarizer, { route, maxTokens }: RoutedInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
   const abort = signal === undefined ? {} : { signal }
   return collect(llm.stream({ ...route, ...body, maxTokens, ...abort, sessionId, purpose: 'compaction' }), abort)
 }

@@ -105,7 +105,7 @@ function flatten({ message, from }: DigestEntry): string {
 function blockLine(block: ContentBlock): string | null {
   switch (block.type) {
     case 'tool-call':
-      return `[tool-call: ${block.name}(${clip(oneLine(block.arguments), MAX_ARGUMENT_CHARS)})]`
+      return `[tool-call: ${oneLine(block.name)}(${clip(oneLine(block.arguments), MAX_ARGUMENT_CHARS)})]`
     case 'tool-result':
       return `[tool-result${block.isError ? ', failed' : ''}:\n${indent(clip(block.content.map(blockText).join('\n'), MAX_RESULT_CHARS))}\n]`
     default:
