@@ -4,6 +4,7 @@
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { openTurn, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import { COMPACT_CHECKPOINT_SOURCE, type ShadowedRange } from './events.ts'
+import { liveCompaction } from './lock.ts'
 import { openCallsAt } from './pairing.ts'
 
 export interface RecordedCompaction {
@@ -21,13 +22,17 @@ export interface RecordedCompaction {
  * Returns the seq of the checkpoint; null, and nothing written, when a newer checkpoint already reaches past the kept start
  * or nothing stands before it.
  *
- * @throws Error when the kept start parts a call from its result.
+ * @throws Error when the kept start parts a call from its result, or while a compaction is running; nothing is written.
  */
 export function recordCompaction(session: Session, { content, keptFromSeq, tokensOf }: RecordedCompaction): Seq | null {
   const { entries } = session.surface
   const cut = keptFromSeq === null ? entries.length : session.surface.positionOf(keptFromSeq)
   if (cut === undefined || cut === 0) return null
-  if (openCallsAt(session, cut) > 0) throw new Error(`a recorded compaction would part a call from its result before seq ${keptFromSeq}`)
+  const live = liveCompaction(session)
+  if (live !== null) throw new Error(`a compaction of session ${session.id} is running since seq ${live.startSeq}, so none can be recorded`)
+  if (openCallsAt(session, cut) > 0) {
+    throw new Error(`a recorded compaction would part a call from its result ${keptFromSeq === null ? 'at the end of the surface' : `before seq ${keptFromSeq}`}`)
+  }
   const shadowedSeqs = entries.slice(0, cut)
   const shadowedRange: ShadowedRange = { start: shadowedSeqs[0]!, end: shadowedSeqs.at(-1)! }
   const turn = openTurn(session)
