@@ -1,9 +1,9 @@
 /**
  * Endings: how a turn ends when it does not simply complete, and whether the next one retries it.
  */
-import { Cancelled, traceOf, type RequestErrorResult } from '@deepseek-ai/dsh-agent'
+import { Cancelled, type RequestErrorResult } from '@deepseek-ai/dsh-agent'
 import { failureOf, messageOf, type LlmFailure } from '@deepseek-ai/dsh-llm'
-import { openStep, pendingCalls, type TurnEndReason } from '@deepseek-ai/dsh-session'
+import { openStep, pendingCalls, traceOf, type TurnEndReason } from '@deepseek-ai/dsh-session'
 import { logResult, NOT_RUN } from './calls.ts'
 import type { FailedRequest } from './request.ts'
 import type { At, Run } from './run.ts'

@@ -2,9 +2,9 @@
  * A run: everything that one turn, with its retries, works with.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { Agent, Tell } from '@deepseek-ai/dsh-agent'
+import type { Agent } from '@deepseek-ai/dsh-agent'
 import { messageOf, type LlmService } from '@deepseek-ai/dsh-llm'
-import type { Session } from '@deepseek-ai/dsh-session'
+import type { Session, Tell } from '@deepseek-ai/dsh-session'
 import type { SystemPromptService } from '@deepseek-ai/dsh-system-prompt'
 import type { ToolService } from '@deepseek-ai/dsh-tools'
 

@@ -12,5 +12,4 @@ export {
   type RequestErrorResult,
   type StepInput,
 } from './agent.ts'
-export { teller, traceOf, type Tell } from './tell.ts'
 export { AgentService, AgentService as default } from './service.ts'

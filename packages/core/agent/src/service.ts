@@ -3,10 +3,9 @@
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
 import type { StreamChunk } from '@deepseek-ai/dsh-llm'
-import type { CallConfig, Session } from '@deepseek-ai/dsh-session'
+import { teller, traceOf, type CallConfig, type Session } from '@deepseek-ai/dsh-session'
 import type { Agent, AgentDriver, AgentOptions, AgentStatus, PreStepEvent, PreStepResult, RequestErrorEvent, RequestErrorResult, RequestEvent } from './agent.ts'
 import { AgentRunner, type RunnerHost } from './runner.ts'
-import { teller, traceOf } from './tell.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -40,7 +39,7 @@ export class AgentService extends Service {
 
   constructor(ctx: Context) {
     super(ctx, 'agents')
-    const tell = teller(ctx)
+    const tell = teller(ctx, 'agents')
     this.host = {
       driver: () => this.currentDriver,
       statusChanged: agent => tell('agent/status', agent, agent.status),

@@ -5,8 +5,9 @@ import { Context, Service } from '@deepseek-ai/cordis'
 import { randomUUID } from 'node:crypto'
 import type { Seq, SessionEvent } from './events.ts'
 import { completeInterruptedTurn } from './repair.ts'
-import { Session } from './session.ts'
+import { Session, type SessionObserver } from './session.ts'
 import type { SessionHeader, SessionListing, SessionStorage, SessionStore } from './storage.ts'
+import { teller, traceOf, type Tell } from './tell.ts'
 import { turnFold } from './turns.ts'
 
 declare module '@deepseek-ai/cordis' {
@@ -36,8 +37,27 @@ export class SessionService extends Service {
   private readonly resuming = new Map<string, Promise<Session>>()
   private unloaded = false
 
+  private readonly tell: Tell
+  /** Tells of a session from `session/created` until it begins to close. */
+  private readonly observer: SessionObserver
+
   constructor(ctx: Context) {
     super(ctx, 'sessions')
+    const { open } = this
+    const tell = teller(ctx, 'sessions')
+    const isOpen = (session: Session): boolean => {
+      const entry = open.get(session.id)
+      return entry?.session === session && entry.closing === undefined
+    }
+    this.tell = tell
+    this.observer = {
+      event: (event, session) => {
+        if (isOpen(session)) tell('session/event', session, event)
+      },
+      flushed: session => {
+        if (isOpen(session)) tell('session/flush', session)
+      },
+    }
   }
 
   /** A new session. Its id must be unused; a random one by default. */
@@ -155,14 +175,11 @@ export class SessionService extends Service {
       if (this.unloaded) throw new Error(`session ${header.id} cannot be opened: the session service was unloaded meanwhile`)
       this.refuseOpen(header.id)
       for (const notice of store?.notices ?? []) this.ctx.logger('sessions').warn('%s', notice)
-      const session: Session = new Session({
+      const session = new Session({
         header,
         ...(seed === undefined ? {} : { seed }),
         ...(store === undefined ? {} : { sink: store }),
-        observer: {
-          event: event => this.tellOf(session, 'session/event', event),
-          flushed: () => this.tellOf(session, 'session/flush'),
-        },
+        observer: this.observer,
       })
       completeInterruptedTurn(session)
       this.open.set(session.id, { session, store })
@@ -184,26 +201,8 @@ export class SessionService extends Service {
     }
   }
 
-  /** Tells of a session that others know of: from `session/created` until it begins to close. */
-  private tellOf(session: Session, name: 'session/event' | 'session/flush', ...args: unknown[]): void {
-    if (this.get(session.id) === session) this.tell(name, session, ...args)
-  }
-
-  /** Tells every listener, whatever the others do: `emit` would stop at the first that throws. */
-  private tell(name: 'session/created' | 'session/event' | 'session/flush' | 'session/closed', ...args: unknown[]): void {
-    const ignored = (error: unknown): void => this.warn(`a listener of ${name} failed and was ignored`, error)
-    for (const listener of this.ctx.events.dispatch('emit', [name, ...args])) {
-      try {
-        const returned: unknown = listener(...args)
-        if (returned instanceof Promise) returned.catch(ignored)
-      } catch (error) {
-        ignored(error)
-      }
-    }
-  }
-
   private warn(what: string, error: unknown): void {
-    this.ctx.logger('sessions').warn('%s: %s', what, error instanceof Error ? error.stack : error)
+    this.ctx.logger('sessions').warn('%s: %s', what, traceOf(error))
   }
 }
 

@@ -14,8 +14,8 @@ import type { EventSink, SessionHeader } from './storage.ts'
 
 /** Told after the fact, of what happens once the session is constructed; must not throw and may not append. */
 export interface SessionObserver {
-  event(event: SessionEvent): void
-  flushed(): void
+  event(event: SessionEvent, session: Session): void
+  flushed(session: Session): void
 }
 
 export interface SessionInit {
@@ -103,7 +103,7 @@ export class Session {
   /** Resolves once every event so far is durable; at once where nothing stores them. */
   async flush(): Promise<void> {
     await this.sink?.flush()
-    this.observer?.flushed()
+    this.observer?.flushed(this)
   }
 
   /** Refuses every later append; what was read stays readable. The sink is its owner's to close. */
@@ -129,7 +129,7 @@ export class Session {
   private notify(event: SessionEvent): void {
     this.notifying = true
     try {
-      this.observer?.event(event)
+      this.observer?.event(event, this)
     } finally {
       this.notifying = false
     }

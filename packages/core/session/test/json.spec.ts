@@ -82,7 +82,7 @@ describe('what is not plain JSON is refused, naming where and what', () => {
   it.each<[unknown, string]>([
     [undefined, 'data is undefined; leave the key out or use null'],
     [{ a: { b: undefined } }, 'data.a.b is undefined; leave the key out or use null'],
-    [{ list: [1, , 2] }, 'data.list[1] is undefined'],
+    [{ list: Object.assign(Array.from({ length: 0 }), { 0: 1, 2: 2 }) }, 'data.list[1] is undefined'],
     [[() => 1], 'data[0] is a function'],
     [{ [Symbol.iterator.description!]: Symbol('s') }, 'data.Symbol.iterator is a symbol'],
     [{ n: 10n }, 'data.n is the bigint 10; use a number or a string'],

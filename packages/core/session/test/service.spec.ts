@@ -1,4 +1,4 @@
-import { Context } from '@deepseek-ai/cordis'
+import { Context, Logger, type Exporter } from '@deepseek-ai/cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { checkLog, openTurn, Session, sessionInvariant, SessionService } from '../src/index.ts'
 import { expectReplays } from '../src/testing.ts'
@@ -8,8 +8,9 @@ import { draw, TIME } from './notation.ts'
 async function start({ stored = true } = {}) {
   const ctx = new Context()
   onTestFinished(() => ctx.fiber.dispose())
-  const warnings: string[] = []
-  ctx.logger.exporter({ levels: { default: 2 }, export: message => void warnings.push(message.args.slice(1).join(' ')) })
+  const logged: string[] = []
+  const exporter: Exporter = { levels: { default: 2 }, export: message => void logged.push(Logger.format(exporter, message)) }
+  ctx.logger.exporter(exporter)
   let storage: MemoryStorage | undefined
   if (stored) {
     await ctx.plugin(MemoryStorage)
@@ -21,7 +22,7 @@ async function start({ stored = true } = {}) {
   ctx.on('session/event', (_session, event) => void heard.push(`event ${event.seq} ${event.type}`))
   ctx.on('session/flush', () => void heard.push('flush'))
   ctx.on('session/closed', () => void heard.push('closed'))
-  return { ctx, fiber, sessions: ctx.sessions, storage: storage!, heard, warnings }
+  return { ctx, fiber, sessions: ctx.sessions, storage: storage!, heard, logged }
 }
 
 const typesOf = (session: Session): string[] => [...session.log.from(0)].map(event => event.type)
@@ -127,11 +128,11 @@ describe('resume', () => {
   })
 
   it('says what the store set aside', async () => {
-    const { sessions, storage, warnings } = await start()
+    const { sessions, storage, logged } = await start()
     await sessions.close(await sessions.create({ id: 'one' }))
     storage.notices = ['a torn line of 100% was set aside in %s']
     await sessions.resume('one')
-    expect(warnings).toEqual(['a torn line of 100% was set aside in %s'])
+    expect(logged).toEqual(['a torn line of 100% was set aside in %s'])
   })
 
   it('of a log that no session can hold lets go of the store', async () => {
@@ -218,27 +219,27 @@ describe('fork', () => {
 
 describe('observers', () => {
   it('that throw or reject are logged, and the others still hear', async () => {
-    const { sessions, ctx, heard, warnings } = await start()
+    const { sessions, ctx, heard, logged } = await start()
     ctx.on('session/event', () => { throw new Error('a bug at 100%') }, { prepend: true })
     ctx.on('session/event', async () => { throw new Error('a late bug') }, { prepend: true })
     const session = await sessions.create()
     draw(session, 'u')
     await Promise.resolve()
     expect(heard).toEqual(['created 0', 'event 0 user/message'])
-    expect(warnings.length).toBe(2)
-    expect(warnings[0]).toContain('a listener of session/event failed and was ignored Error: a bug at 100%')
-    expect(warnings[1]).toContain('a late bug')
+    expect(logged.length).toBe(2)
+    expect(logged[0]).toContain('a listener of session/event failed and was ignored: Error: a bug at 100%')
+    expect(logged[1]).toContain('a late bug')
   })
 
   it.each(['session/created', 'session/flush', 'session/closed'] as const)('of %s are contained too', async name => {
-    const { sessions, ctx, heard, warnings } = await start()
+    const { sessions, ctx, heard, logged } = await start()
     ctx.on(name, () => { throw new Error('a bug') }, { prepend: true })
     const session = await sessions.create()
     await sessions.flush(session)
     await sessions.close(session)
     expect(heard).toEqual(['created 0', 'flush', 'closed'])
-    expect(warnings.length).toBe(1)
-    expect(warnings[0]).toContain(`a listener of ${name} failed`)
+    expect(logged.length).toBe(1)
+    expect(logged[0]).toContain(`a listener of ${name} failed`)
   })
 
   it('may not append to the session they are told of, but to another', async () => {
@@ -326,15 +327,15 @@ describe('close', () => {
 
 describe('unloading', () => {
   it('closes every session, also when one of them cannot be closed cleanly', async () => {
-    const { sessions, fiber, heard, storage, warnings } = await start()
+    const { sessions, fiber, heard, storage, logged } = await start()
     for (const id of ['one', 'two', 'three']) draw(await sessions.create({ id }), 'u')
     storage.flushFault = new Error('disk gone')
     await fiber.dispose()
     expect(heard.filter(line => line === 'closed').length).toBe(3)
     expect([...storage.kept.values()].map(({ writer }) => writer)).toEqual([null, null, null])
     expect(['one', 'two', 'three'].flatMap(id => storage.durable(id)).length).toBe(2)
-    expect(warnings.length).toBe(1)
-    expect(warnings[0]).toMatch(/session one was not closed cleanly Error: disk gone/)
+    expect(logged.length).toBe(1)
+    expect(logged[0]).toMatch(/session one was not closed cleanly: Error: disk gone/)
   })
 
   it('lets no session slip in, and leaves no store open', async () => {

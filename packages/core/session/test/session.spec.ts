@@ -25,7 +25,7 @@ function watched(init: { seed?: SessionEvent[]; sink?: Partial<EventSink>; obser
     observer: {
       event(event) {
         heard.push(`observer ${event.seq}`)
-        init.observer?.event?.(event)
+        init.observer?.event?.(event, session)
       },
       flushed: () => void heard.push('observer flushed'),
     },

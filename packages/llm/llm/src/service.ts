@@ -5,6 +5,7 @@
 import { Service } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { GenerateOptions, LlmAdapter, ModelInfo } from './adapter.ts'
+import { busOf } from './bus.ts'
 import type { FinishReason, StreamChunk } from './content.ts'
 import { LlmError, llmErrorOf } from './errors.ts'
 import type { LlmFailure } from './errors.ts'
@@ -29,9 +30,11 @@ declare module '@deepseek-ai/cordis' {
 
 export class LlmService extends Service {
   private readonly adapters = new Map<string, LlmAdapter>()
+  private readonly bus: Context['events']
 
   constructor(ctx: Context) {
     super(ctx, 'llm')
+    this.bus = busOf(ctx)
   }
 
   /** Belongs to the calling context and goes with it; a second adapter of one provider is refused. */
@@ -50,23 +53,23 @@ export class LlmService extends Service {
    * its own reason. An answer without a word, call or image is a failure, unless the output limit explains it.
    */
   stream(options: GenerateOptions): AsyncIterable<StreamChunk> {
-    const { ctx } = this
+    const { adapters, bus } = this
     const request: LlmRequest = { options }
-    return settled(request, () => ctx.waterfall('llm/stream', request, () => this.serve(request.options)))
+    return settled(request, () => bus.waterfall('llm/stream', request, () => serve(adapters, request.options)))
   }
 
   /** Undefined when the provider has no adapter here, or the adapter does not know the model. */
   resolveModelInfo(provider: string, model: string): ModelInfo | undefined {
     return this.adapters.get(provider)?.modelInfo?.(model)
   }
+}
 
-  private serve(options: GenerateOptions): AsyncIterable<StreamChunk> {
-    return settled({ options }, () => {
-      const adapter = this.adapters.get(options.provider)
-      if (adapter === undefined) throw new LlmError(noAdapter(options, [...this.adapters.keys()]))
-      return adapter.stream(options)
-    })
-  }
+function serve(adapters: ReadonlyMap<string, LlmAdapter>, options: GenerateOptions): AsyncIterable<StreamChunk> {
+  return settled({ options }, () => {
+    const adapter = adapters.get(options.provider)
+    if (adapter === undefined) throw new LlmError(noAdapter(options, [...adapters.keys()]))
+    return adapter.stream(options)
+  })
 }
 
 /**
