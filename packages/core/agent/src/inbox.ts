@@ -86,5 +86,5 @@ function first(entries: Generator<Waiting>): Waiting | undefined {
 }
 
 function inOrder(entries: Waiting[]): InboxItem[] {
-  return entries.sort((a, b) => a.seq - b.seq).map(({ item }) => item)
+  return entries.toSorted((a, b) => a.seq - b.seq).map(({ item }) => item)
 }

@@ -93,7 +93,7 @@ describe('arguments', () => {
   })
 
   it('of a JSON Schema beyond our reading need only be an object', async () => {
-    const parameters = { type: 'object', if: { required: ['a'] }, then: { required: ['b'] } }
+    const parameters = { type: 'object', if: { required: ['a'] }, else: { required: ['b'] } }
     const ctx = await tools({ name: 'odd', parameters, execute: args => JSON.stringify(args) })
     expect(ctx.tools.schemas()[0]?.parameters).toEqual(parameters)
     expect(textOf(await ctx.tools.execute(call('odd', { a: 1 }), { signal: never }))).toBe('{"a":1}')
