@@ -1,4 +1,5 @@
 import { Cancelled, pendingInput } from '@deepseek-ai/dsh-agent'
+import AgentLoop from '@deepseek-ai/dsh-agent-loop'
 import { untilAborted } from '@deepseek-ai/dsh-llm'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { expect, it } from 'vitest'
@@ -35,7 +36,7 @@ it('during agent/pre-step: nothing enters, nothing is lost, and the agent rests 
   expect(story(session)).toBe('+send +send turn1 /turn1(aborted by escape)')
   expect(pendingInput(session).map(({ inputId }) => inputId)).toEqual(['input-0', 'input-1'])
   agent.wake()
-  agent.cancel('again') // takes no turn away from what was never begun: the turn it cancels ends, the input stays
+  agent.cancel('again') // cancels the turn that is about to open; its message stays
   await settled(all)
   expect(pendingInput(session)).toHaveLength(2)
 })
@@ -146,7 +147,6 @@ it('of an idle agent does nothing', async () => {
 it('by unloading the loop: the turn ends, and the queue goes on with the next loop', async () => {
   const all = await harness({ replies: [() => new Promise<string>(() => {}), 'back'] })
   const { ctx, agent, session } = all
-  const { AgentLoop } = await import('@deepseek-ai/dsh-agent-loop')
   agent.send('a')
   agent.send('b')
   await new Promise(resolve => setImmediate(resolve))

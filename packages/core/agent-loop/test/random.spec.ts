@@ -2,12 +2,12 @@
  * Random runs: whatever happens at whatever moment, the log stays whole and no input is lost or doubled.
  *
  * A script is what the model answers, in order, and what somebody does at each moment at which anybody can: before a turn, in
- * each waterfall, at each chunk, in each tool. Method: 1,000 scripts from a fixed seed, judged by the session's own invariant, by
- * replay, and by counting every accepted input.
+ * each waterfall, at each chunk, in each tool. Method: 500 scripts from a fixed seed, judged by the session's own invariant, by
+ * replay, by deriving each request from the log before it, and by counting every accepted input.
  */
 import { pendingInput, type Agent } from '@deepseek-ai/dsh-agent'
-import type { ContentBlock } from '@deepseek-ai/dsh-llm'
-import { checkLog, Session, sessionInvariant, type SessionEvent } from '@deepseek-ai/dsh-session'
+import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm'
+import { checkLog, latestHeader, Session, sessionInvariant, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -35,13 +35,15 @@ const script: fc.Arbitrary<Script> = fc.record({
   answers: fc.array(answer, { maxLength: 12, size: 'max' }),
 })
 
-it('keeps turns and steps whole, calls answered, and every input entered once, withdrawn, or waiting', async () => {
+it('keeps turns and steps whole, calls answered, requests derivable, and every input entered once, withdrawn, or waiting', async () => {
   let moments: Action[] = []
   let answers: Answer[] = []
   let agent!: Agent
   let accepted: string[] = []
   const seen = new Map<Action, number>()
   let retries = 0
+  /** Requests, and how long the log was when each was sent. */
+  let sent: { readonly request: GenerateOptions; readonly length: number }[] = []
 
   /** Lets the script act; true when it wants the listener to misbehave as named. */
   const moment = (...misbehaviours: Action[]): Action => {
@@ -61,7 +63,8 @@ it('keeps turns and steps whole, calls answered, and every input entered once, w
     return 'ok'
   }
   const { ctx } = await harness({
-    replies: (_options, index) => {
+    replies: (options, index) => {
+      sent.push({ request: { ...options, messages: [...options.messages] }, length: agent.session.log.length })
       const next = answers.shift() ?? { called: [], text: true, cutOff: false }
       if ('retry' in next) return { failure: { code: 'SERVER', message: next.retry ? 'retry' : 'stay down' } }
       const content: ContentBlock[] = next.called.map((name, place) => ({ type: 'tool-call', id: `${index}-${place}`, name, arguments: '{}' }))
@@ -93,6 +96,7 @@ it('keeps turns and steps whole, calls answered, and every input entered once, w
       moments = [...given.moments]
       answers = [...given.answers]
       accepted = []
+      sent = []
       const session = new Session({ header: { id: 'random', createdAt: 0 } })
       agent = ctx.agents.create(session, { provider: 'scripted', model: 'm' })
       accepted.push(agent.send('send 0'))
@@ -113,16 +117,24 @@ it('keeps turns and steps whole, calls answered, and every input entered once, w
       const withdrawn = log.flatMap(event => (event.type === 'inbox/spliced' ? (event.data.removed ?? []) : []))
       const waiting = pendingInput(session)
       expect([...entered, ...withdrawn, ...waiting.map(({ inputId }) => inputId)].toSorted(), told).toEqual(accepted.toSorted())
-      const sent = entered.map(inputId => Number(/\d+/.exec(inputId ?? '')?.[0])).filter(seq => kindAt(log[seq]!) === 'send')
-      expect(sent, told).toEqual(sent.toSorted((a, b) => a - b))
+      const queued = entered.map(inputId => Number(/\d+/.exec(inputId ?? '')?.[0])).filter(seq => kindAt(log[seq]!) === 'send')
+      expect(queued, told).toEqual(queued.toSorted((a, b) => a - b))
       expect(waiting.every(({ kind }) => kind === 'inject'), told).toBe(true)
+      for (const { request, length } of sent) expect(request).toMatchObject(derivedRequest(log.slice(0, length)))
       expectReplays(session)
     }),
-    { seed: 42, numRuns: 1_000 },
+    { seed: 42, numRuns: 500 },
   )
   for (const each of actions) expect(seen.get(each), `how often the scripts did ${each}`).toBeGreaterThan(100)
   expect(retries).toBeGreaterThan(100)
 })
+
+/** What the log alone says a request is. */
+function derivedRequest(log: readonly SessionEvent[]): Partial<GenerateOptions> {
+  const session = new Session({ header: { id: 'derived', createdAt: 0 }, seed: JSON.parse(JSON.stringify(log)) })
+  const { config, system, tools } = latestHeader(session)!.data
+  return { ...config, ...(system && { system }), ...(tools && { tools }), messages: session.deriveMessages() }
+}
 
 function kindAt(event: SessionEvent): string | undefined {
   return event.type === 'inbox/spliced' ? event.data.inserted?.[0]?.kind : undefined
