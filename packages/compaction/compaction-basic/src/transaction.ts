@@ -50,7 +50,7 @@ export class CompactionFailure extends Error {
 /** @throws CompactionFailure once the attempt at an end was made; anything else, and nothing was written. */
 export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResult, 'converged'>> {
   const { session, span, trigger, signal, shadowedTokens } = attempt
-  const shadowedSeqs: readonly Seq[] = session.surface.entries.slice(span.from, span.to)
+  const shadowedSeqs: readonly Seq[] = Object.freeze(session.surface.entries.slice(span.from, span.to))
   const shadowedRange = { start: shadowedSeqs[0]!, end: shadowedSeqs.at(-1)! }
   const generation = session.surface.replaceGeneration
   const length = session.surface.entries.length

@@ -34,15 +34,15 @@ function copy(value: unknown, depth: number): unknown {
 }
 
 function copyArray(value: readonly unknown[], depth: number): readonly unknown[] | typeof FAULT {
-  const items: unknown[] = []
-  let shared = Object.isFrozen(value)
+  // Nothing is allocated for an array that turns out to be deep-frozen: lists of seqs are long.
+  let items: unknown[] | null = Object.isFrozen(value) ? null : []
   for (let index = 0; index < value.length; index++) {
     const item = copy(value[index], depth + 1)
     if (item === FAULT) return FAULT
-    shared &&= Object.is(item, value[index])
-    items.push(item)
+    if (items === null && !Object.is(item, value[index])) items = value.slice(0, index)
+    items?.push(item)
   }
-  return shared ? value : Object.freeze(items)
+  return items === null ? value : Object.freeze(items)
 }
 
 function copyRecord(value: Record<string, unknown>, depth: number): object | typeof FAULT {

@@ -20,7 +20,8 @@ const Config = z
 
 export class TokenMeterService extends Service implements TokenMeter {
   static readonly Config = Config
-  private readonly meter: TokenMeter
+  /** The meter itself, for whoever asks often: a call through the context costs microseconds more. */
+  readonly meter: TokenMeter
 
   constructor(ctx: Context, config: z.output<typeof Config> = {}) {
     super(ctx, 'tokenMeter')
