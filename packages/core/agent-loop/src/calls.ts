@@ -35,12 +35,10 @@ export const NOT_RUN: ToolOutcome = {
 
 /** A result that is no plain JSON is answered for, not lost: its call must not stay open because its tool misbehaved. */
 export function logResult({ session }: Run, at: At, { id }: ToolCallBlock, outcome: ToolOutcome): void {
-  const append = ({ content, isError, error, meta }: ToolOutcome) =>
-    session.append(
-      'tool/result',
-      { ...at, callId: id, content, ...(isError ? { isError } : {}), ...(error === undefined ? {} : { error }), ...(meta === undefined ? {} : { meta }) },
-      { surfaceOp: 'append' },
-    )
+  const append = ({ content, isError, error, meta }: ToolOutcome) => {
+    const verdict = { ...(isError && { isError }), ...(error && { error }), ...(meta && { meta }) }
+    session.append('tool/result', { ...at, callId: id, content, ...verdict }, { surfaceOp: 'append' })
+  }
   try {
     append(outcome)
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * Endings: how a turn ends when it does not simply complete, and whether the next one retries it.
  */
-import { Cancelled, type RequestErrorResult } from '@deepseek-ai/dsh-agent'
+import { Cancelled, type RequestErrorEvent, type RequestErrorResult } from '@deepseek-ai/dsh-agent'
 import { failureOf, messageOf, type LlmFailure } from '@deepseek-ai/dsh-llm'
 import { openStep, pendingCalls, traceOf, type TurnEndReason } from '@deepseek-ai/dsh-session'
 import { logResult, NOT_RUN } from './calls.ts'
@@ -25,7 +25,8 @@ export async function recover(run: Run, at: At, { failure, cause }: FailedReques
   const { events, agent, signal } = run
   let retried = false
   try {
-    const verdict: RequestErrorResult = await events.waterfall('agent/request-error', { agent, ...at, failure: { ...failure, cause }, signal }, async () => undefined)
+    const event: RequestErrorEvent = { agent, ...at, failure: { ...failure, cause }, signal }
+    const verdict: RequestErrorResult = await events.waterfall('agent/request-error', event, async () => undefined)
     retried = verdict?.kind === 'retry'
   } catch (error) {
     if (!signal.aborted) report(run, `a listener of agent/request-error failed`, error)
@@ -42,7 +43,10 @@ export function cutShort(run: Run, error: unknown): TurnOutcome {
     for (const call of pendingCalls(session)) logResult(run, step, call, NOT_RUN)
     session.append('step/end', step)
   }
-  if (signal.aborted) return { end: { reason: 'aborted', by: signal.reason instanceof Cancelled ? signal.reason.by : messageOf(signal.reason) }, retried: false }
+  if (signal.aborted) {
+    const by = signal.reason instanceof Cancelled ? signal.reason.by : messageOf(signal.reason)
+    return { end: { reason: 'aborted', by }, retried: false }
+  }
   report(run, `a turn of agent ${run.agent.id} failed`, error)
   return { end: { reason: 'error', failure: plain(failureOf(error)) }, retried: false }
 }

@@ -11,8 +11,11 @@ export interface Envelope {
   readonly tools: readonly ToolSchema[]
 }
 
+type RequestHeader = SessionEventMap['request/header']
+type RequestContext = SessionEventMap['request/context']
+
 /** The header to log before this request; null when the last one says the same. */
-export function headerChange(session: FoldReader, config: CallConfig, { system, tools }: Envelope): SessionEventMap['request/header'] | null {
+export function headerChange(session: FoldReader, config: CallConfig, { system, tools }: Envelope): RequestHeader | null {
   const last = latestHeader(session)
   const header = { config, ...(system === undefined ? {} : { system }), ...(tools.length === 0 ? {} : { tools }) }
   if (last === null) return { ...header, reason: 'initial' }
@@ -20,8 +23,6 @@ export function headerChange(session: FoldReader, config: CallConfig, { system, 
   if (lastSystem === system && sameJson(lastConfig, config) && sameJson(lastTools ?? [], tools)) return null
   return { ...header, reason: last.seq < endSeedSeq(session) ? 'resume' : 'change' }
 }
-
-type RequestContext = SessionEventMap['request/context']
 
 /** The last context that was declared, not learned from a refusal: a learned limit must not be taken for a change. */
 const declaredContextFold: Fold<{ context: RequestContext | null }> = {

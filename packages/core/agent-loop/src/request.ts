@@ -20,8 +20,9 @@ export interface FailedRequest {
 export async function request(run: Run, at: At, envelope: Envelope): Promise<Collected | FailedRequest> {
   const { events, session, agent, signal } = run
   const event: RequestEvent = { agent, ...at, config: firstConfig(run), signal }
-  const config = await middleware<CallConfig>(run, 'agent/request', () => events.waterfall('agent/request', event, async () => event.config))
-  if (config.provider === '' || config.model === '') return refused('NO_ADAPTER', 'no model is chosen: the agent has no provider and model, and no listener of agent/request named them')
+  const config = await middleware<CallConfig>(run, 'agent/request', () =>
+    events.waterfall('agent/request', event, async () => event.config))
+  if (config.provider === '' || config.model === '') return refused('NO_ADAPTER', NO_ROUTE)
 
   const header = headerChange(session, config, envelope)
   if (header !== null) session.append('request/header', header)
@@ -75,7 +76,8 @@ function fit(run: Run, config: CallConfig): { readonly maxTokens?: number } | Fa
   const requestTokens = Math.ceil(meter.measure(session).totalTokens)
   if (judges && plainlyExceeds(requestTokens, contextWindow, reserveTokens(contextWindow, maxTokens, inWindow))) {
     run.refusedUnsent = true
-    return refused('CONTEXT_WINDOW_EXCEEDED', `not sent: the request is about ${requestTokens} tokens, and ${provider}/${model} has a window of ${contextWindow}`)
+    const window = `${provider}/${model} has a window of ${contextWindow}`
+    return refused('CONTEXT_WINDOW_EXCEEDED', `not sent: the request is about ${requestTokens} tokens, and ${window}`)
   }
   return clamps ? { maxTokens: clampOutput(maxTokens, contextWindow, requestTokens) } : {}
 }
@@ -91,14 +93,16 @@ async function answer(run: Run, at: At, options: GenerateOptions): Promise<Colle
     const content = assembler.interrupted()
     if (content.length > 0) {
       const { provider, model } = options
-      const usage = assembler.usage === undefined ? {} : { usage: assembler.usage }
-      session.append('assistant/message', { ...at, content, provider, model, finish: 'other', ...usage, interrupted: true }, { surfaceOp: 'append' })
+      const cut = { finish: 'other', interrupted: true, ...(assembler.usage && { usage: assembler.usage }) } as const
+      session.append('assistant/message', { ...at, content, provider, model, ...cut }, { surfaceOp: 'append' })
     }
     throw signal.reason
   }
   session.append('assistant/message', { ...at, ...collected }, { surfaceOp: 'append' })
   return collected
 }
+
+const NO_ROUTE = 'no model is chosen: the agent has no provider and model, and no listener of agent/request named them'
 
 function refused(code: LlmFailure['code'], message: string): FailedRequest {
   const failure = { code, message }

@@ -96,6 +96,18 @@ describe('an error of a listener is no request error', () => {
     expectReplays(session)
   })
 
+  it('nor is a session that is closed in the middle of a turn: the agent is let go, and nothing hangs', async () => {
+    const { ctx } = await harness({ replies: [() => new Promise<string>(() => {})] })
+    const session = await ctx.sessions.create({ id: 'closing' })
+    const agent = ctx.agents.create(session, { provider: 'scripted', model: 'm' })
+    agent.send('a')
+    await new Promise(resolve => setImmediate(resolve))
+    await ctx.sessions.close(session)
+    await agent.whenIdle()
+    expect(story(session)).toBe('+send turn1 u(a) [1 header(initial) context') // a resume completes it
+    expect(ctx.agents.get('closing')).toBeUndefined()
+  })
+
   it('in a prompt section it ends the turn and keeps its message', async () => {
     const { ctx, agent, session } = await harness({ replies: ['ok'] })
     const dispose = ctx.systemPrompt.registerSection({ name: 'bad', text: () => { throw new Error('clumsy') } })

@@ -4,7 +4,17 @@
 import { Service, type Context } from '@deepseek-ai/cordis'
 import type { StreamChunk } from '@deepseek-ai/dsh-llm'
 import { teller, traceOf, type CallConfig, type Session } from '@deepseek-ai/dsh-session'
-import type { Agent, AgentDriver, AgentOptions, AgentStatus, PreStepEvent, PreStepResult, RequestErrorEvent, RequestErrorResult, RequestEvent } from './agent.ts'
+import type {
+  Agent,
+  AgentDriver,
+  AgentOptions,
+  AgentStatus,
+  PreStepEvent,
+  PreStepResult,
+  RequestErrorEvent,
+  RequestErrorResult,
+  RequestEvent,
+} from './agent.ts'
 import { AgentRunner, type RunnerHost } from './runner.ts'
 
 declare module '@deepseek-ai/cordis' {

@@ -4,7 +4,8 @@
 import { Service, type Context } from '@deepseek-ai/cordis'
 import { untilAborted, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import { argumentReader, type ArgumentReader } from './arguments.ts'
-import { errorOutcome, outcomeOfReturn, outcomeOfThrow, type Tool, type ToolContext, type ToolOutcome, type ToolParameters } from './tool.ts'
+import { errorOutcome, outcomeOfReturn, outcomeOfThrow } from './tool.ts'
+import type { Tool, ToolContext, ToolOutcome, ToolParameters } from './tool.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -83,5 +84,5 @@ function abortedOutcome(): ToolOutcome {
 }
 
 function unknownTool(name: string, known: readonly string[]): string {
-  return known.length === 0 ? `There is no tool "${name}"; no tool is available.` : `There is no tool "${name}". Available: ${known.join(', ')}.`
+  return `There is no tool "${name}". Available: ${known.length === 0 ? 'none' : known.join(', ')}.`
 }
