@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkLog, completeInterruptedTurn, interruptedTurnClosers, Session, sessionInvariant, type SessionEvent } from '../src/index.ts'
+import { checkLog, completeInterruptedTurn, interruptedTurnClosers, type LogView, Session, sessionInvariant, type SessionEvent } from '../src/index.ts'
 import { expectReplays } from '../src/testing.ts'
 import { copied, eventsOf, sessionOf, TIME } from './notation.ts'
 
@@ -23,10 +23,21 @@ it.each([
   ['a step whose calls are answered', 'T1 S1 a(x) x! x=', 's1 t1'],
   ['parallel calls in the model\'s order', 'T1 S1 a(x,y,z) z! x!', 'x~ y? z~ s1 t1'],
   ['only what is left of them', 'T1 S1 a(x,y,z) x! y! z! y=', 'x~ z~ s1 t1'],
+  ['calls of one id, each by what is known of it', 'T1 S1 a(x,x,x) x! x!', 'x~ x~ x? s1 t1'],
   ['the newest turn and step', 'T1 S1 a s1 t1 T2 S1 a(x) x! x= s1 S2 a(x)', 'x? s2 t2'],
   ['a turn interrupted before a seed that nobody closed', 'T1 S1 a(x) E', 'x? s1 t1'],
 ])('closes %s', (_name, drawing, expected) => {
   expect(closersOf(drawing)).toBe(expected)
+})
+
+it('reads the last turn only', () => {
+  const { log } = sessionOf('T1 u S1 a(x) x= s1 t1 T2 u S1 a(x)')
+  const lastTurn: LogView = {
+    length: log.length,
+    at: seq => seq < 7 ? expect.fail(`event ${seq} belongs to an earlier turn`) : log.at(seq),
+    from: seq => log.from(seq < 7 ? expect.fail(`events from ${seq} belong to an earlier turn`) : seq),
+  }
+  expect(interruptedTurnClosers(lastTurn)).toEqual(interruptedTurnClosers(log))
 })
 
 it('answers as an error that says what is known, never as a success', () => {

@@ -11,6 +11,7 @@ it.each([
   ['calls wait for their results, in the model\'s order', 'T1 u S1 a(x,y,z) y! y=', 1, 1, '1.1', 'x z'],
   ['begun is not answered', 'T1 u S1 a(x) x!', 1, 1, '1.1', 'x'],
   ['a rewritten result answers nothing again', 'T1 u S1 a(x,y) x! x= x=[5..5]', 1, 1, '1.1', 'y'],
+  ['nor does it answer another call of its id', 'T1 S1 a(x,x) x= x=[3..3]', 1, 1, '1.1', 'x'],
   ['a rewritten answer asks nothing again', 'T1 u S1 a(x) x= a(x)[3..3]', 1, 1, '1.1', ''],
   ['one result answers one of two calls of one id', 'T1 S1 a(x,x) x=', 1, 1, '1.1', 'x'],
   ['the next step', 'T1 u S1 a(x) x= s1 S2', 1, 1, '1.2', ''],
