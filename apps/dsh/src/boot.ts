@@ -1,0 +1,107 @@
+/**
+ * Boot: a composition file brought to life, all of it or nothing.
+ *
+ * The loader itself goes on without a row that fails; here every row must be active, or the boot is refused with the name of
+ * each that is not, and why.
+ */
+import { Context, type Fiber } from '@deepseek-ai/cordis'
+import { Include } from '@deepseek-ai/cordis-plugin-include'
+import { Loader, type EntryOptions } from '@deepseek-ai/cordis-plugin-loader'
+import { messageOf } from '@deepseek-ai/dsh-llm'
+import { pathToFileURL } from 'node:url'
+import { StderrLog } from './stderr-log.ts'
+
+export interface BootOptions {
+  /** The YAML file: a list of rows, each with an id and the package it loads. It is only read. */
+  readonly path: string
+  /** Packages to load in place of those the file names. */
+  readonly swaps?: ReadonlyMap<string, string>
+  /** Configuration in place of that in the file, by row id. */
+  readonly configs?: ReadonlyMap<string, unknown>
+}
+
+/** Some rows are not active; the message names each, and why. */
+export class BootError extends Error {
+  override readonly name = 'BootError'
+}
+
+/** The context is the caller's to dispose of. @throws BootError, with nothing left running. */
+export async function boot(options: BootOptions): Promise<Context> {
+  const ctx = new Context()
+  new StderrLog(ctx)
+  await ctx.plugin(Loader, { baseUrl: pathToFileURL(`${process.cwd()}/`).href })
+  const loader = ctx.get('loader')!
+  const { path, swaps = new Map(), configs = new Map() } = options
+  loader.builtins['include'] = compositionOf(swaps)
+  const patches = [...configs].map(([id, config]) => ({ id, config }))
+  await loader.create({ name: 'cordis:include', config: { path: pathToFileURL(path).href, patches } })
+  await loader.await()
+  const faults = await faultsOf(loader)
+  if (faults.length === 0) return ctx
+  await ctx.fiber.dispose()
+  throw new BootError([`${path} cannot be booted:`, ...faults].join('\n  '))
+}
+
+/** The file's tree: never written back, and it remembers why an import failed. */
+function compositionOf(swaps: ReadonlyMap<string, string>): typeof Composition {
+  return class extends Composition {
+    protected override readonly swaps = swaps
+  }
+}
+
+class Composition extends Include {
+  readonly importErrors = new Map<string, unknown>()
+  protected readonly swaps: ReadonlyMap<string, string> = new Map()
+
+  override write(): void {}
+
+  override async import(name: string, getOuterStack?: () => string[]): Promise<unknown> {
+    try {
+      return await super.import(this.swaps.get(name) ?? name, getOuterStack)
+    } catch (error) {
+      this.importErrors.set(name, error)
+      throw error
+    }
+  }
+}
+
+async function faultsOf(loader: Loader): Promise<string[]> {
+  const [include] = Object.values(loader.store)
+  const fault = await fiberFault(include?.fiber)
+  if (fault !== null || !(include?.subtree instanceof Composition)) return [fault ?? 'it is no composition']
+  const { subtree } = include
+  const faults: string[] = []
+  for (const row of subtree.root.data) {
+    const why = await rowFault(subtree, row)
+    if (why !== null) faults.push(`${row.id} (${row.name}): ${why.replaceAll('\n', '\n    ')}`)
+  }
+  return faults
+}
+
+async function rowFault(tree: Composition, row: EntryOptions): Promise<string | null> {
+  const entry = tree.store[row.id]
+  if (entry?.options !== row) return 'another row has the same id'
+  if (row.disabled === true) return null
+  if (typeof row.name !== 'string') return 'it names no package'
+  if (entry.fiber !== undefined) return fiberFault(entry.fiber)
+  const error = tree.importErrors.get(row.name)
+  return error === undefined ? 'its module exports no plugin' : messageOf(error)
+}
+
+/** As cordis numbers them; the enumeration itself exists for the compiler only. */
+const PENDING = 0
+const ACTIVE = 2
+
+async function fiberFault(fiber: Fiber | undefined): Promise<string | null> {
+  if (fiber === undefined) return 'it was not loaded'
+  try {
+    await fiber.await()
+  } catch (error) {
+    return messageOf(error)
+  }
+  const state: number = fiber.state
+  if (state === ACTIVE) return null
+  if (state !== PENDING) return 'it was unloaded'
+  const missing = Object.keys(fiber.inject).filter(name => fiber.ctx.get(name) === undefined)
+  return `it waits for ${missing.map(name => `"${name}"`).join(', ')}, which no active row provides`
+}

@@ -1,0 +1,79 @@
+/**
+ * The command line: what can be typed, and what it exits with.
+ *
+ * A command's own code is loaded when it runs, so that help and usage errors come at once.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { EXIT, UsageError, type ExitCode } from './exit.ts'
+
+const DEFAULT_WINDOW_TOKENS = 128_000
+
+/** Runs one command; results go to stdout, everything else to stderr. */
+export async function main(args: readonly string[]): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.clean
+  const program = commandLine(code => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.clean : EXIT.usage
+    process.stderr.write(`dsh: ${error instanceof UsageError ? error.message : unexpected(error)}\n`)
+    return error instanceof UsageError ? EXIT.usage : EXIT.violation
+  }
+}
+
+interface ReplayFlags {
+  readonly window: number
+  readonly maxTokens?: number
+  readonly ignoreCompactions: boolean
+  readonly json: boolean
+  readonly requests?: string
+  readonly log?: string
+}
+
+function commandLine(finish: (code: ExitCode) => void): Command {
+  const program = new Command('dsh')
+    .description('An agent harness whose conversations outlive the model\'s context window.\nWithout a command it replays the session that ships with it.')
+    .option('--config <file>', 'boot this composition instead of examples/tui-agent/cordis.yml')
+    .exitOverride()
+    .allowExcessArguments()
+    .action(async ({ config }: { readonly config?: string }, { args: [unknown] }: Command) => {
+      if (unknown !== undefined) program.error(`error: unknown command '${unknown}'; see dsh --help`)
+      const { demo } = await import('./demo.ts')
+      finish(await demo({ composition: config }))
+    })
+
+  program.command('replay <file>')
+    .description('drive the loop over a recorded conversation, with compaction, in a window of your choice')
+    .option('--window <tokens>', 'the model\'s context window', tokens, DEFAULT_WINDOW_TOKENS)
+    .option('--max-tokens <tokens>', 'the output limit of each request; none by default', tokens)
+    .option('--ignore-compactions', 'leave out the compactions that were recorded and replay the whole history', false)
+    .addOption(new Option('--summarizer <kind>', 'who writes the checkpoints').choices(['digest']).default('digest'))
+    .option('--json', 'print the report as one JSON object', false)
+    .option('--requests <file>', 'write every request as sent, as JSON Lines in the OpenAI chat shape')
+    .option('--log <file>', 'keep the session log')
+    .action(async (file: string, { window, maxTokens, ignoreCompactions, json, requests, log }: ReplayFlags) => {
+      const { replayCommand } = await import('./replay-command.ts')
+      finish(await replayCommand({ file, windowTokens: window, maxTokens, ignoreCompactions, json, requestsPath: requests, logPath: log }))
+    })
+
+  program.command('check <log>')
+    .description('re-derive a session log and report every violated invariant')
+    .action(async (log: string) => {
+      const { checkCommand } = await import('./check-command.ts')
+      finish(await checkCommand(log))
+    })
+  return program
+}
+
+function tokens(text: string): number {
+  const count = Number(text)
+  if (!Number.isSafeInteger(count) || count <= 0) throw new InvalidArgumentError('It must be a positive whole number of tokens.')
+  return count
+}
+
+function unexpected(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,78 @@
+/**
+ * Replay report: what `dsh replay --json` prints, key by key.
+ *
+ * Pure types, but for the verdict.
+ */
+import type { CompactionTrigger } from '@deepseek-ai/dsh-compaction'
+import type { Skipped } from '@deepseek-ai/dsh-transcript'
+
+export interface CompactionRow {
+  /** The step that it made room for, counted over the whole conversation. */
+  readonly step: number
+  readonly trigger: CompactionTrigger
+  readonly pressureBefore: number
+  readonly pressureAfter: number
+  readonly shadowedEntries: number
+  readonly shadowedTokens: number
+  readonly checkpointTokens: number
+  readonly summarizer: 'digest' | 'model' | 'recorded'
+  readonly ms: number
+  readonly ok: boolean
+  readonly error?: string
+}
+
+/** An entry that alone, with the envelope, exceeds the window. */
+export interface OversizedRow {
+  readonly step: number
+  readonly seq: number
+  readonly tokens: number
+  /** Whether a rewrite put a shorter one in its place. */
+  readonly shortened: boolean
+}
+
+export interface ReplayReport {
+  /** As given on the command line. */
+  readonly file: string
+  readonly format: string
+  readonly model: string | null
+  /** Tokens, as are all sizes here. */
+  readonly window: number
+  readonly threshold: number
+  /** Entries that were appended to the surface, checkpoints and rewrites not counted. */
+  readonly messages: number
+  readonly steps: number
+  readonly toolCalls: number
+  /** Ordinary and summary requests. */
+  readonly requests: number
+  readonly overWindowRequests: number
+  readonly peakRequestTokens: number
+  readonly finalRequestTokens: number
+  readonly compactions: readonly CompactionRow[]
+  /** Results rewritten in place, and the tokens that saved. */
+  readonly prunes: { readonly results: number; readonly tokens: number }
+  readonly oversized: readonly OversizedRow[]
+  readonly skipped: readonly Skipped[]
+  /** Over all requests. */
+  readonly orphanResults: number
+  readonly unansweredCalls: number
+  /** The log, read back from its file, gives the same surface, messages and folds. */
+  readonly replayIdentical: boolean
+  readonly logEvents: number
+  readonly wallMs: number
+  /** What we cost beside model, tools and the replay's own bookkeeping. */
+  readonly overheadMs: number
+  /** Why the conversation could not go on to its end. */
+  readonly stopped?: string
+}
+
+/** Everything that makes a replay a failed one, a sentence each. */
+export function violationsOf(report: ReplayReport): string[] {
+  const { overWindowRequests, orphanResults, unansweredCalls, replayIdentical, stopped } = report
+  return [
+    ...(overWindowRequests > 0 ? [`${overWindowRequests} of ${report.requests} requests over the window`] : []),
+    ...(orphanResults > 0 ? [`${orphanResults} tool results without their call`] : []),
+    ...(unansweredCalls > 0 ? [`${unansweredCalls} tool calls without a result`] : []),
+    ...(replayIdentical ? [] : ['the log, read back, does not give the same state']),
+    ...(stopped === undefined ? [] : [`the conversation stopped before its end: ${stopped}`]),
+  ]
+}
