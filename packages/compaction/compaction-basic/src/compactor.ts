@@ -14,14 +14,14 @@ import {
   type CompactionResult,
   type CompactionTrigger,
 } from '@deepseek-ai/dsh-compaction'
-import { messageOf, textOf, type ContentBlock, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
-import { latestContext, latestHeader, openStep, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import { messageOf, textOf, type ContentBlock, type LlmFailure, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
+import { latestHeader, openStep, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { breaker, isUseful, type Breaker } from './breaker.ts'
 import { frame } from './checkpoint.ts'
 import type { CompactionPolicy, ResolvedCompactionConfig } from './config.ts'
 import { spanEntries } from './entries.ts'
-import { answerFold, isOverflow } from './history.ts'
+import { answerFold, isOverflow, learnedFold, routeKey, SMALLEST_LEARNED_TOKENS } from './history.ts'
 import { checkRetention, limitsOf, summaryTokens, type Limits } from './limits.ts'
 import { pinFold, pinnedMessages } from './pins.ts'
 import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
@@ -114,6 +114,7 @@ export class Compactor {
   async recover({ agent, failure, signal }: RequestErrorEvent): Promise<boolean> {
     const { session } = agent
     if (!isOverflow(failure) || session.read(answerFold).overflowRetries >= this.policyOf(agent).maxOverflowRetries) return false
+    this.learnLimit(session, failure)
     const generation = session.surface.replaceGeneration
     try {
       signal.throwIfAborted()
@@ -123,6 +124,17 @@ export class Compactor {
       if (!signal.aborted) this.warn(session, `compaction after an overflow failed: ${messageOf(error)}`)
     }
     return session.surface.replaceGeneration > generation && !signal.aborted && !this.unloading.signal.aborted
+  }
+
+  /** A limit that the provider named is the session's from now on, unless it cannot be one. */
+  private learnLimit(session: Session, { limitTokens, requestedTokens }: LlmFailure): void {
+    const config = latestHeader(session)?.data.config
+    if (config === undefined || limitTokens === undefined || limitTokens < SMALLEST_LEARNED_TOKENS) return
+    const sentTokens = requestedTokens ?? this.meter.measure(session).totalTokens
+    if (limitTokens > sentTokens || session.read(learnedFold).get(routeKey(config)) === limitTokens) return
+    const { provider, model } = config
+    if (this.host.llm.resolveModelInfo(provider, model)?.contextWindow === limitTokens) return
+    session.append('request/context', { provider, model, contextWindow: limitTokens, learned: true })
   }
 
   /**
@@ -327,8 +339,7 @@ export class Compactor {
     const { provider, model } = config
     const route = `${provider}/${model}`
     const info = this.host.llm.resolveModelInfo(provider, model)
-    const context = latestContext(session)?.data
-    const learned = context?.learned === true && context.provider === provider && context.model === model ? context.contextWindow : undefined
+    const learned = session.read(learnedFold).get(routeKey(config))
     const windowTokens = Math.min(info?.contextWindow ?? Infinity, learned ?? Infinity)
     if (windowTokens === Infinity) {
       if (!this.unknownRoutes.has(route)) this.warn(session, `the context window of ${route} is not known, so pressure cannot be judged there`)

@@ -4,6 +4,7 @@
  * Pure. Every key is optional; unknown keys, contradictions and impossible values are refused by name.
  */
 import { z } from 'zod'
+import { routeKey } from './history.ts'
 
 const ratio = z.number().gt(0).lt(1)
 const count = z.number().int().min(0)
@@ -48,7 +49,7 @@ export const configSchema = z
     const routes = new Set<string>()
     config.modelPolicies?.forEach((policy, index) => {
       check(merge(config, policy), policy, ['modelPolicies', index])
-      const route = routeKey(policy.provider, policy.model)
+      const route = routeKey(policy)
       if (routes.has(route)) {
         context.addIssue({ code: 'custom', path: ['modelPolicies', index, 'model'], message: `${policy.provider}/${policy.model} has a policy already` })
       }
@@ -82,16 +83,12 @@ export const DEFAULT_SUMMARY_TOKENS = 8192
 /** Fills in defaults. @throws ZodError naming every key that is unknown, impossible or contradicts another. */
 export function resolveConfig(config?: BasicCompactionConfig): ResolvedCompactionConfig {
   const { auto, modelPolicies, ...shared } = configSchema.parse(config)
-  const policies = new Map((modelPolicies ?? []).map(policy => [routeKey(policy.provider, policy.model), toPolicy(merge(shared, policy))]))
+  const policies = new Map((modelPolicies ?? []).map(policy => [routeKey(policy), toPolicy(merge(shared, policy))]))
   const fallback = toPolicy(shared)
   return {
     auto: auto ?? true,
-    policyFor: (provider, model) => policies.get(routeKey(provider, model)) ?? fallback,
+    policyFor: (provider, model) => policies.get(routeKey({ provider, model })) ?? fallback,
   }
-}
-
-function routeKey(provider: string, model: string): string {
-  return JSON.stringify([provider, model])
 }
 
 function toPolicy(keys: PolicyKeys): CompactionPolicy {

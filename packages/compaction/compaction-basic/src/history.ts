@@ -1,9 +1,9 @@
 /**
- * History: what earlier events say about answers and retries.
+ * History: what earlier events say about answers, retries and what providers accept.
  *
  * Pure folds.
  */
-import type { LlmFailure } from '@deepseek-ai/dsh-llm'
+import { promptTokens, type LlmFailure } from '@deepseek-ai/dsh-llm'
 import type { Fold, Seq } from '@deepseek-ai/dsh-session'
 
 export interface AnswerState {
@@ -34,4 +34,31 @@ export const answerFold: Fold<AnswerState> = {
     }
     return state
   },
+}
+
+/** Below this a limit named in an error is a misreading. Tokens. */
+export const SMALLEST_LEARNED_TOKENS = 1_024
+
+export interface Route {
+  readonly provider: string
+  readonly model: string
+}
+
+/** The limits that refusals named, by route. */
+export const learnedFold: Fold<Map<string, number>> = {
+  init: () => new Map(),
+  apply(limits, event) {
+    if (event.type === 'request/context' && event.data.learned === true && event.data.contextWindow !== undefined) {
+      limits.set(routeKey(event.data), event.data.contextWindow)
+    } else if (event.type === 'assistant/message' && event.data.usage !== undefined) {
+      // A success above a learned limit proves that it was none.
+      const limit = limits.get(routeKey(event.data))
+      if (limit !== undefined && promptTokens(event.data.usage) > limit) limits.delete(routeKey(event.data))
+    }
+    return limits
+  },
+}
+
+export function routeKey({ provider, model }: Route): string {
+  return JSON.stringify([provider, model])
 }
