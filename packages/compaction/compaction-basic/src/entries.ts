@@ -4,7 +4,7 @@
  * Pure.
  */
 import { isCompactCheckpointSource } from '@deepseek-ai/dsh-compaction'
-import { isPersonSource, isSurfaceEvent, messageOfEvent, type Session, type SurfaceEvent } from '@deepseek-ai/dsh-session'
+import { isPersonSource, isSurfaceEvent, type Session, type SurfaceEvent } from '@deepseek-ai/dsh-session'
 import type { DigestEntry } from './digest.ts'
 import type { Span } from './transaction.ts'
 
@@ -12,10 +12,9 @@ import type { Span } from './transaction.ts'
 export function spanEntries(session: Session, { from, to }: Span): DigestEntry[] {
   const found: DigestEntry[] = []
   for (let position = from; position < to; position++) {
+    const message = session.messageAt(position)
     const event = session.log.at(session.surface.entries[position]!)
-    if (!isSurfaceEvent(event)) continue
-    const message = messageOfEvent(event)
-    if (message !== null) found.push({ seq: event.seq, message, from: originOf(event) })
+    if (message !== null && isSurfaceEvent(event)) found.push({ seq: event.seq, message, from: originOf(event) })
   }
   return found
 }

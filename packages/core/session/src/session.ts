@@ -100,6 +100,11 @@ export class Session {
     return derivedMessages(this.events.read(messagesFold))
   }
 
+  /** The message that the entry at `position` derives; null for an assistant message without content, and where no entry is. */
+  messageAt(position: Position): Message | null {
+    return this.events.read(messagesFold).slots[position] ?? null
+  }
+
   /** Resolves once every event so far is durable; at once where nothing stores them. */
   async flush(): Promise<void> {
     await this.sink?.flush()
