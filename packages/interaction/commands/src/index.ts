@@ -1,0 +1,3 @@
+export * from './command.ts'
+export { parseCommand, type CommandLine } from './line.ts'
+export { CommandService, CommandService as default } from './service.ts'
