@@ -25,9 +25,10 @@ async function changed(change: (yaml: string) => string): Promise<string> {
 
 it('boots the shipped composition as it stands', async () => {
   const ctx = await boot({ path: shipped })
-  for (const service of ['sessions', 'sessionPersistence', 'llm', 'tokenMeter', 'systemPrompt', 'tools', 'agents', 'compaction']) {
+  for (const service of ['sessions', 'sessionPersistence', 'llm', 'tokenMeter', 'systemPrompt', 'tools', 'agents', 'commands', 'compaction']) {
     expect(ctx.get(service), service).toBeDefined()
   }
+  expect(ctx.get('commands')!.list().map(({ name }) => name)).toEqual(['compact'])
   await ctx.fiber.dispose()
 })
 
@@ -51,7 +52,7 @@ describe('a broken row is named with its reason', () => {
   it.each<[string, (yaml: string) => string, RegExp]>([
     ['a package that is not there', yaml => yaml.replace('dsh-agent-loop', 'dsh-agent-lop'), /agent-loop \(@deepseek-ai\/dsh-agent-lop\): Cannot find package/],
     ['a service that no row provides', yaml => yaml.replace("- id: llm\n  name: '@deepseek-ai/dsh-llm'\n", ''), /agent-loop .*: it waits for "llm", which no active row provides/],
-    ['a key that is not known', yaml => `${yaml}  config: { thresholdRato: 0.5 }\n`, /compaction .*invalid config:[^]*thresholdRato/],
+    ['a key that is not known', yaml => yaml.replace("name: '@deepseek-ai/dsh-compaction-basic'\n", '$&  config: { thresholdRato: 0.5 }\n'), /compaction .*invalid config:[^]*thresholdRato/],
     ['two rows of one id', yaml => yaml.replace('- id: tools', '- id: llm'), /llm .*: another row has the same id/],
     ['two providers of one service', yaml => `${yaml}- id: second\n  name: '@deepseek-ai/dsh-llm'\n`, /second .*: service "llm" has been registered/],
     ['a row without a package', yaml => `${yaml}- id: empty\n`, /empty .*: it names no package/],

@@ -1,0 +1,1 @@
+export { CompactCommand, CompactCommand as default } from './service.ts'
