@@ -10,6 +10,7 @@ const DEFAULT_WINDOW_TOKENS = 128_000
 
 /** Runs one command; results go to stdout, everything else to stderr. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
+  process.stdout.on('error', whenNobodyReads)
   let exitCode: ExitCode = EXIT.clean
   const program = commandLine(code => {
     exitCode = code
@@ -72,6 +73,12 @@ function tokens(text: string): number {
   const count = Number(text)
   if (!Number.isSafeInteger(count) || count <= 0) throw new InvalidArgumentError('It must be a positive whole number of tokens.')
   return count
+}
+
+/** `dsh … | head` has read what it wanted. */
+function whenNobodyReads(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
 }
 
 function unexpected(error: unknown): string {

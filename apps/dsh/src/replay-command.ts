@@ -4,7 +4,7 @@
 import type { Context } from '@deepseek-ai/cordis'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { importTranscript, TranscriptError, type Transcript } from '@deepseek-ai/dsh-transcript'
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from './compose.ts'
@@ -27,11 +27,12 @@ export interface ReplayCommand {
 
 export async function replayCommand(command: ReplayCommand): Promise<ExitCode> {
   const transcript = await readTranscript(command.file)
+  if (command.logPath !== undefined) await writable(command.logPath, async path => (await open(path, 'a')).close())
   const sessionDir = await mkdtemp(join(tmpdir(), 'dsh-replay-'))
   try {
     const ctx = await compose({ sessionDir })
     const { report, replayed, logPath } = await replayIn(ctx, sessionDir, transcript, command)
-    if (command.logPath !== undefined) await writable(command.logPath, path => copyFile(logPath, path))
+    if (command.logPath !== undefined) await copyFile(logPath, command.logPath)
     process.stdout.write(command.json ? `${JSON.stringify(report)}\n` : reportText(report, replayed))
     return exitCodeOf(report)
   } finally {

@@ -15,19 +15,30 @@ export async function replayReport(file: string, options: ReplayOptions, replaye
   const { transcript, windowTokens, maxTokens } = options
   const { session, requests, compactions, prompted, stopped, wallMs, ownMs } = replayed
   const { events } = await readSessionFile(logPath)
+  const { messages, steps, toolCalls, prunes, oversized } = logStatistics(session.log, estimator(), windowTokens)
+  const totals = requests.totals()
   return {
     file,
     format: transcript.format,
     model: transcript.model,
     window: windowTokens,
     threshold: thresholdTokens(windowTokens, maxTokens),
-    ...logStatistics(session.log, estimator(), windowTokens),
-    ...requests.totals(),
+    messages,
+    steps,
+    toolCalls,
+    requests: totals.requests,
+    overWindowRequests: totals.overWindowRequests,
+    peakRequestTokens: totals.peakRequestTokens,
+    finalRequestTokens: totals.finalRequestTokens,
     compactions,
+    prunes,
+    oversized,
     skipped: [
       ...transcript.skipped,
       ...(prompted.count === 0 ? [] : [{ reason: 'answer nobody asked for; the replay asked for it', ...prompted }]),
     ],
+    orphanResults: totals.orphanResults,
+    unansweredCalls: totals.unansweredCalls,
     replayIdentical: isIdentical(session, events),
     logEvents: session.log.length,
     wallMs: Math.round(wallMs),
@@ -36,7 +47,7 @@ export async function replayReport(file: string, options: ReplayOptions, replaye
   }
 }
 
-/** Where pressure acts with the engine's own defaults: compaction is never configured for a replay. */
+/** Where pressure acts with the engine's own defaults. */
 function thresholdTokens(windowTokens: number, maxTokens = 0): number {
   const { thresholdRatio } = resolveConfig().policyFor('recorded', 'recorded')
   const reserveTokens = Math.min(maxTokens, Math.floor(windowTokens / 2))

@@ -128,9 +128,8 @@ class Replay {
 
   async play(): Promise<Replayed> {
     const { ctx, session, requests, prompted, clock } = this
-    const stopped = await this.toTheEnd()
+    const stopped = await this.toTheEnd().finally(() => requests.close())
     await ctx.sessions.close(session)
-    requests.close()
     return { session, requests, compactions: this.compactions.rows, prompted, stopped, wallMs: clock.wallMs, ownMs: clock.ownMs }
   }
 

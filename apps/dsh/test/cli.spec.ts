@@ -100,8 +100,8 @@ it.each<[string, string[], RegExp]>([
   expect(stderr).toMatch(message)
 })
 
-it('exits with 2 when the requests cannot be written', async () => {
-  const { code, stdout, stderr } = await dsh('replay', chat, '--requests', join(dir, 'no', 'such', 'folder'))
+it.each(['--requests', '--log'])('exits with 2 when %s cannot be written', async flag => {
+  const { code, stdout, stderr } = await dsh('replay', chat, flag, join(dir, 'no', 'such', 'folder'))
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain('ENOENT')
 })

@@ -3,6 +3,7 @@ import { textOf } from '@deepseek-ai/dsh-llm'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { isSurfaceEvent, messageOfEvent, type Session } from '@deepseek-ai/dsh-session'
 import type { Transcript } from '@deepseek-ai/dsh-transcript'
+import fc from 'fast-check'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,6 +64,38 @@ describe('a recording becomes turns', () => {
     ['no answer, no turn', 'u x', 'ux'],
   ])('%s: %s → %s', async (_title, picture, log) => {
     expect(await draw(picture)).toBe(log)
+  })
+})
+
+describe('any recording', () => {
+  const pictures = fc.array(fc.constantFrom('u', 'x', 'a', 'c', 'cc', 'c?', 'cc?', 'i', 'K'), { minLength: 1, maxLength: 10 }).map(signs => signs.join(' '))
+
+  /** What its items say, and what the tools answered, in order. */
+  const said = ({ items }: Transcript): string[] =>
+    items.flatMap(item => {
+      if (item.kind === 'compaction') return []
+      const results = item.kind === 'answer' ? item.results.map(result => (result === null ? UNKNOWN : textOf(result.content))) : []
+      return [textOf(item.content), ...results]
+    })
+  const UNKNOWN = 'The recording has no result of this call; whether it took effect is not known.'
+
+  it('is said again word for word, with nothing but prompts in between', async () => {
+    await fc.assert(fc.asyncProperty(pictures, async picture => {
+      const transcript = recording(picture)
+      const { session, report } = await play(transcript, { ignoreCompactions: true })
+      expect(report).not.toHaveProperty('stopped')
+      expect(words(session).filter(text => text !== 'Continue.')).toEqual(said(transcript))
+      expect(report.toolCalls).toBe(transcript.items.reduce((sum, item) => sum + (item.kind === 'answer' ? item.results.length : 0), 0))
+      expect(report.steps).toBe(transcript.items.filter(({ kind }) => kind === 'answer').length)
+    }), { seed: 1, numRuns: 60 })
+  })
+
+  it('comes to its end with its compactions as well', async () => {
+    await fc.assert(fc.asyncProperty(pictures, async picture => {
+      const { report } = await play(recording(picture))
+      expect(report).not.toHaveProperty('stopped')
+      expect(report.compactions.every(({ trigger, ok }) => trigger === 'recorded' && ok)).toBe(true)
+    }), { seed: 1, numRuns: 60 })
   })
 })
 
