@@ -263,12 +263,12 @@ export class Compactor {
     const keptTokens = Math.ceil(totalTokens - (shadowedTokens - frameTokens) * slope)
     const roomTokens = limits === null ? null : limits.requestTokens - keptTokens
     const summarizerWindow = route === null ? undefined : this.host.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
-    const maxTokens = summaryTokens(policy, summarizerWindow, roomTokens)
+    const windowTokens = summarizerWindow ?? limits?.windowTokens
+    const maxTokens = summaryTokens(policy, windowTokens, roomTokens)
     if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
 
     const header = latestHeader(session)?.data
     const isRouted = route !== null && header?.config.provider === route.provider && header.config.model === route.model
-    const windowTokens = summarizerWindow ?? limits?.windowTokens
     const entries = spanEntries(session, span)
     const input: SummaryInput = {
       ...(header?.system === undefined ? {} : { system: header.system }),

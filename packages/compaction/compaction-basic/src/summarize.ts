@@ -99,8 +99,17 @@ export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<
     return await askModel(by, input)
   } catch (error) {
     if (!input.isLastResort || by.signal?.aborted) throw error
-    return { summary: [{ type: 'text', text: digest(input.entries, input.maxTokens, by.estimateText) }], strategy: 'digest' }
+    return summarizeByDigest(input, by.estimateText)
   }
+}
+
+/** A digest takes at most this share of what it stands for: beyond it, keeping more words beats having more room no longer. */
+const LARGEST_DIGEST_SHARE = 0.25
+
+/** The summary that needs no model. Never throws; empty where the span says nothing. */
+export function summarizeByDigest({ entries, spanTokens, maxTokens }: SummaryInput, estimateText: (text: string) => number): Summary {
+  const budgetTokens = Math.min(maxTokens, Math.floor(spanTokens * LARGEST_DIGEST_SHARE))
+  return { summary: [{ type: 'text', text: digest(entries, budgetTokens, estimateText) }], strategy: 'digest' }
 }
 
 /** An input with somebody to ask. */
@@ -153,10 +162,8 @@ async function summarizeByTranscript(by: Summarizer, input: RoutedInput): Promis
   if (input.calls.left <= 0) throw new Error('no model call is left for a summary')
   input.calls.left -= 1
   const parts = transcriptParts(entries, estimateText)
-  // Beside the chunk a request holds the directive, the summary so far, and its answer.
-  const aroundTokens = estimateText(summaryDirective(maxTokens)) + 2 * maxTokens
   const wholeTokens = parts.reduce((sum, part) => sum + part.tokens, 0)
-  let chunkTokens = Math.max(1, input.windowTokens === undefined ? wholeTokens : input.windowTokens - aroundTokens)
+  let chunkTokens = Math.max(1, chunkRoom(input.windowTokens, wholeTokens, maxTokens, estimateText(summaryDirective(maxTokens))))
   let requestsLeft = MAX_CHUNK_REQUESTS
   for (let halvings = 0; ; halvings++) {
     const chunks = transcriptChunks(parts, chunkTokens, estimateText)
@@ -180,6 +187,16 @@ async function summarizeByTranscript(by: Summarizer, input: RoutedInput): Promis
     const isOneCall = halvings === 0 && requests === 1
     return { ...written(by, input, reply), rawOutput: reply.content, ...(isOneCall ? { llmStreamCall: true } : {}), strategy: 'transcript' }
   }
+}
+
+/**
+ * How much of a transcript one request may hold: all of it where that fits beside directive and answer, else what is left
+ * beside the summary so far as well. A quarter of the window is the transcript's in any case: a summary of nothing helps nobody,
+ * and a provider that refuses has its chunks halved.
+ */
+function chunkRoom(windowTokens: number | undefined, wholeTokens: number, maxTokens: number, directiveTokens: number): number {
+  if (windowTokens === undefined || directiveTokens + wholeTokens + maxTokens <= windowTokens) return wholeTokens
+  return Math.max(Math.floor(windowTokens / 4), windowTokens - directiveTokens - 2 * maxTokens)
 }
 
 /** One request to the summarizer: a direct call, not a step. */

@@ -103,7 +103,7 @@ export interface Drawing {
  * checkpoint, `)` the end of the turn. The request header stands in the first step.
  */
 export function converse(session: Session, text: string, { config = ROUTE, ...envelope }: Drawing = {}): void {
-  let step = 0
+  let step = lastStep(session)
   let open: string[] = []
   const at = () => ({ turn: lastTurn(session), step })
   const closeStep = () => {
@@ -151,6 +151,16 @@ export function converse(session: Session, text: string, { config = ROUTE, ...en
         throw new SyntaxError(`not an event: ${word}`)
     }
   }
+}
+
+/** The newest step's number in the newest turn. */
+function lastStep(session: Session): number {
+  let step = 0
+  for (const event of session.log.from(0)) {
+    if (event.type === 'turn/start') step = 0
+    else if (event.type === 'step/start') step = event.data.step
+  }
+  return step
 }
 
 /** The surface as the words it was drawn with; a checkpoint is `S`. */
