@@ -4,6 +4,8 @@
 import { Context, Service } from '@deepseek-ai/cordis'
 import { randomUUID } from 'node:crypto'
 import type { Seq, SessionEvent } from './events.ts'
+import { registerInvariant, type InvariantRegistry, type SessionGuard } from './guard.ts'
+import { sessionInvariant } from './invariants.ts'
 import { completeInterruptedTurn } from './repair.ts'
 import { Session, type SessionObserver } from './session.ts'
 import type { SessionHeader, SessionListing, SessionStorage, SessionStore } from './storage.ts'
@@ -40,6 +42,7 @@ export class SessionService extends Service {
   private readonly tell: Tell
   /** Tells of a session from `session/created` until it begins to close. */
   private readonly observer: SessionObserver
+  private readonly guard: SessionGuard
 
   constructor(ctx: Context) {
     super(ctx, 'sessions')
@@ -58,6 +61,11 @@ export class SessionService extends Service {
         if (isOpen(session)) tell('session/flush', session)
       },
     }
+    let invariants: InvariantRegistry | null = null
+    registerInvariant(ctx, sessionInvariant, registry => {
+      invariants = registry
+    })
+    this.guard = (event, change, session) => invariants?.guard(event, change, session)
   }
 
   /** A new session. Its id must be unused; a random one by default. */
@@ -179,6 +187,7 @@ export class SessionService extends Service {
         header,
         ...(seed === undefined ? {} : { seed }),
         ...(store === undefined ? {} : { sink: store }),
+        guard: this.guard,
         observer: this.observer,
       })
       completeInterruptedTurn(session)

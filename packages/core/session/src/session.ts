@@ -1,12 +1,14 @@
 /**
  * Session: one conversation's log with its single writer.
  *
- * Every change is an append, and an append is whole or not at all: the event is frozen, numbered and planned on the surface
- * before anything changes; then the sink takes it, the log grows, the surface follows, and the observer hears of it.
+ * Every change is an append, and an append is whole or not at all: the event is frozen, numbered, planned on the surface and
+ * judged by the guard before anything changes; then the sink takes it, the log grows, the surface follows, and the observer
+ * hears of it.
  */
 import type { Message } from '@deepseek-ai/dsh-llm'
 import type { AppendArguments, Position, Seq, SessionEvent, SessionEventType, SurfacePlacement } from './events.ts'
 import type { Fold, LogView, SurfaceChange } from './fold.ts'
+import type { SessionGuard } from './guard.ts'
 import { snapshot } from './json.ts'
 import { EventLog } from './log.ts'
 import { derivedMessages, messagesFold } from './messages.ts'
@@ -26,6 +28,8 @@ export interface SessionInit {
    */
   readonly seed?: Iterable<SessionEvent>
   readonly sink?: EventSink
+  /** Not asked of inherited events. */
+  readonly guard?: SessionGuard
   readonly observer?: SessionObserver
   /** Milliseconds since the epoch; the clock by default. */
   readonly now?: () => number
@@ -42,6 +46,7 @@ export class Session {
   readonly header: SessionHeader
   private readonly events = new EventLog()
   private readonly sink: EventSink | undefined
+  private readonly guard: SessionGuard | undefined
   private readonly observer: SessionObserver | undefined
   private readonly now: () => number
   private notifying = false
@@ -56,6 +61,7 @@ export class Session {
       for (const event of init.seed) admit(this.events, event)
       this.append('session/end-seed', {})
     }
+    this.guard = init.guard
     this.observer = init.observer
   }
 
@@ -74,7 +80,8 @@ export class Session {
   /**
    * Adds one event. Surface types say where they go: `append('user/message', data, { surfaceOp: 'append' })`.
    *
-   * @throws InvalidEventError or TypeError naming the offending value; log, surface, folds and sink are untouched.
+   * @throws InvalidEventError or TypeError naming the offending value, or what the guard throws; log, surface, folds and sink
+   * are untouched.
    * @throws Error when the session is closed, or when called by an observer of this session.
    */
   append<T extends SessionEventType>(type: T, ...[data, surface]: AppendArguments<T>): SessionEvent<T> {
@@ -82,6 +89,7 @@ export class Session {
     if (this.notifying) throw new Error(`an observer of session ${this.id} may not append ${type} while it is being told of an event`)
     const event = this.candidate(type, data, surface)
     const change = this.events.plan(event)
+    this.guard?.(event, change, this)
     this.sink?.append(event)
     this.events.commit(event, change)
     if (this.observer !== undefined) this.notify(event)
