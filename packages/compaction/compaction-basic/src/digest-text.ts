@@ -58,7 +58,7 @@ export function withoutPayloads(text: string): string {
 }
 
 const STANDING = new RegExp(
-  '\\b(?:always|never|must|mustn[\'’]t|don[\'’]t|do not|make sure|be sure|ensure|avoid|prefer|from now on|only use|should not|shouldn[\'’]t)\\b'
+  '\\b(?:always|never|must|mustn[\'’]t|(?<!\\b(?:I|we|you|they) )(?:don[\'’]t|do not)|(?:don[\'’]t|do not) want|make sure|be sure|ensure|avoid|prefer|from now on|only use|should not|shouldn[\'’]t)\\b'
   + '|必须|(?<!要)不要|不能|不许|禁止|务必|始终|总是|永远|一定要|请勿|切勿|以后都|必ず|常に|決して|禁止|しないで|ないでください|てはいけない|항상|반드시|절대|하지 ?마', 'i')
 
 const MAX_STANDING_SENTENCES = 12

@@ -27,7 +27,7 @@ export type CallReading =
 
 export interface Outcome {
   readonly failed: boolean
-  /** One line that says how it ended: the exit code where known, then the last line that says something. */
+  /** One line that says how it ended: the exit code where known, then the verdict, the error, or the last line that says something. */
   readonly line: string
   /** At most two lines that look like errors; empty unless it failed. */
   readonly errors: readonly string[]
@@ -94,11 +94,13 @@ export function readOutcome(result: ToolResultBlock, isShell: boolean): Outcome 
   const last = lastLine(lines)
   const saysSo = isShell && exit === null && /^(?:\w+\.)*\w*(?:Error|Exception)\b|command not found|No such file or directory|Permission denied/.test(last)
   const failed = result.isError === true || (exit !== null && exit !== 0) || saysSo
+  const errors = failed ? errorLines(lines) : []
+  const said = VERDICT.test(last) ? last : errors[0] ?? last
   const parts = [
     ...(exit === null || (exit === 0 && failed) ? (failed ? ['failed'] : []) : [`exit ${exit}`]),
-    ...(last === '' ? (exit === null && !failed ? ['no output'] : []) : [last]),
+    ...(said === '' ? (exit === null && !failed ? ['no output'] : []) : [said]),
   ]
-  return { failed, line: parts.join(' · '), errors: failed ? errorLines(lines) : [], lines: lines.length }
+  return { failed, line: parts.join(' · '), errors, lines: lines.length }
 }
 
 /** The number that a todo tool gave to a new item. */
@@ -203,7 +205,7 @@ function linesOf(output: string): string[] {
   return output.split('\n').map(line => line.trim()).filter(line => line !== '')
 }
 
-const VERDICT = /\b\d+ (?:tests? |specs? )?(?:passed|failed|passing|failing|pass|fail|ok|tests?|errors?|warnings?|problems?|insertions?|files? changed)\b|\bTests?:? +\d|^(?:PASS|FAIL|ok|OK)\b/
+const VERDICT = /\b\d+ (?:tests? |specs? )?(?:passed|failed|passing|failing|pass|fail|ok|tests?|errors?|warnings?|problems?|insertions?|files? changed)\b|\bTests?:? +\d|^(?:PASS|FAIL|ok|OK)\b|^# fail \d+/
 
 /** The line that tells most about the end: a count of tests or errors near the tail, else the last line with a word in it. */
 function lastLine(lines: readonly string[]): string {
@@ -213,16 +215,16 @@ function lastLine(lines: readonly string[]): string {
 }
 
 const ERROR = /error|exception|fail|fatal|cannot|could not|couldn't|unable|not found|no such|denied|panic|undefined|unexpected|invalid|refused|does not|doesn't|✗|✘|错误|失败|异常|找不到|无法|エラー|失敗|오류|실패/i
-/** What only frames an error: stack frames, source lines, zero counts. */
-const NO_ERROR = /^Traceback \(most recent|^at |^(?:raise|throw) |^[>│|]? *\d+ *[│|] |\b0 (?:errors?|failed|failures?)\b/
+/** What says outright that it is one, in the first words or after a place. */
+const PLAIN_ERROR = /^(?:E +)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b|^\W*(?:error|fatal)\b|\)?: (?:error|fatal)\b/i
+
+/** What only frames an error: stack frames, the source line that threw it, keys without their text, zero counts. */
+const NO_ERROR = /^Traceback \(most recent|^at |^(?:raise|throw) |\bthrow new \w+\(|^(?:failureType|name|code): |^error: *\|-$|^[>│|]? *\d+ *[│|] |\b0 (?:errors?|failed|failures?)\b/
 
 function errorLines(lines: readonly string[]): string[] {
-  const found: string[] = []
-  for (const line of lines) {
-    if (!ERROR.test(line) || NO_ERROR.test(line)) continue
-    found.push(boundedLine(line))
-    if (found.length === 2) return found
-  }
+  const candidates = lines.filter(line => ERROR.test(line) && !NO_ERROR.test(line))
+  const plain = candidates.filter(line => PLAIN_ERROR.test(line))
+  const found = (plain.length > 0 ? plain : candidates).slice(0, 2).map(boundedLine)
   const last = lastLine(lines)
   return found.length > 0 || last === '' ? found : [last]
 }

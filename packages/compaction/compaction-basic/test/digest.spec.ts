@@ -21,6 +21,7 @@ describe('what a digest says', () => {
 
   it.each([
     ['a rule of the person', 'u:Fix the build. Never push to main! Is it true that you must ask?', 'Constraints and Standing Instructions', '- [0] Never push to main!'],
+    ['no wish to know as a rule', 'u:Fix it. I want to know what we do not know. I don\'t want a rewrite.', 'Constraints and Standing Instructions', '- [0] I don\'t want a rewrite.'],
     ['a rule in Chinese', 'u:修复构建。不要提交到主分支。要不要先跑测试？', 'Constraints and Standing Instructions', '- [0] 不要提交到主分支。'],
     ['an open checkbox', 'a:The plan:\n- [x] read\n- [ ] write the test', 'Pending Tasks', '- [0] write the test'],
     ['an image by its size', [{ type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo', width: 640, height: 480 }], 'Primary Request and Intent', '- [0] [image 640×480]'],
@@ -61,12 +62,12 @@ describe('what a digest says', () => {
     expect(section(conversation(`c:${name} ${JSON.stringify({ command })}`, `r:${output}`), 'Commands and Outcomes')).toBe(`- [0–1] ${command} → ${outcome}`)
   })
 
-  it('keeps the first errors of a failure, and notes when the same call passed later', () => {
+  it('keeps the lines of a failure that say what is wrong, and notes when the same call passed later', () => {
     const entries = conversation(
       'c:bash {"command":"npm test"}', 'r!:> test\nTypeError: x is not a function\n    at f (a.js:1)\n1 failed',
       'c:edit {"path":"a.js"}', 'r:ok',
       'c:bash {"command":"npm test"}', 'r:5 passed')
-    expect(section(entries, 'Errors and Fixes')).toBe('- [0–1; passed 5] npm test → TypeError: x is not a function\n- [0–1; passed 5] npm test → 1 failed')
+    expect(section(entries, 'Errors and Fixes')).toBe('- [0–1; passed 5] npm test → TypeError: x is not a function')
     expect(section(entries, 'Commands and Outcomes')).toBe('- [0–1, 4–5 ×2; failed 1×] npm test → 5 passed')
   })
 
