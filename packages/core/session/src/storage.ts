@@ -30,11 +30,21 @@ export interface SessionStore extends EventSink {
   close(): Promise<void>
 }
 
+/** The process that writes to a session. */
+export interface SessionHolder {
+  readonly pid: number
+  readonly host: string
+  /** When that process began. Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
 export interface SessionListing {
   readonly header: SessionHeader
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number
   readonly bytes: number
+  /** Absent while nobody writes to it. */
+  readonly holder?: SessionHolder
 }
 
 export interface SessionStorage {

@@ -1,21 +1,21 @@
 /**
  * Storage: a folder of session files, `<id>.jsonl` each.
  */
-import { access, readdir, realpath, type FileHandle } from 'node:fs/promises'
+import { access, readdir, type FileHandle } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '@deepseek-ai/dsh-llm'
-import type { SessionHeader, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
+import type { SessionHeader, SessionHolder, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
 import { checkSessionId, SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { isSystemError, makeDirectory, publish, writeLines } from './files.ts'
 import { encodeHeader } from './lines.ts'
+import { acquireLock, holderOf } from './lock.ts'
 import { loadLog, openFile, readSessionHeader } from './session-file.ts'
 import { JsonlStore } from './store.ts'
 import { setAside } from './torn.ts'
 
 const SUFFIX = '.jsonl'
-
-/** Paths that this process writes to, whichever storage opened them: one writer a session is a law of the process. */
-const writing = new Set<string>()
+const LOCK_SUFFIX = '.lock'
 
 export class JsonlStorage implements SessionStorage {
   private readonly dir: string
@@ -39,7 +39,8 @@ export class JsonlStorage implements SessionStorage {
     } catch (cause) {
       throw writeFailed(this.dir, cause)
     }
-    return this.hold(header.id, async (path, release) => {
+    const path = this.pathOf(header.id)
+    return this.hold(header.id, path, async release => {
       if (await exists(path)) throw new SessionPersistenceError('SESSION_EXISTS', `session ${header.id} exists already: ${path}`)
       let durableBytes = 0
       const handle = await publish(path, async file => {
@@ -53,18 +54,19 @@ export class JsonlStorage implements SessionStorage {
 
   async open(id: string): Promise<SessionStore> {
     checkSessionId(id)
-    return this.hold(id, async (path, release) => {
-      const handle = await openFile(path, 'r+')
-      try {
+    const path = this.pathOf(id)
+    const handle = await openFile(path, 'r+')
+    try {
+      return await this.hold(id, path, async release => {
         const { header, events, torn, goodBytes } = await loadLog(handle, path)
         checkName(header, id, path)
         const notices = torn === null ? [] : [await setAside(handle, path, torn)]
         return new JsonlStore({ path, handle, header, events, durableBytes: goodBytes, notices, release })
-      } catch (error) {
-        await handle.close()
-        throw error
-      }
-    })
+      })
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
   }
 
   async list(): Promise<readonly SessionListing[]> {
@@ -88,29 +90,41 @@ export class JsonlStorage implements SessionStorage {
     }
   }
 
-  /** Runs `make` as the one writer of a session; it stays the one until the store it made is closed. */
-  private async hold(id: string, make: (path: string, release: () => void) => Promise<JsonlStore>): Promise<JsonlStore> {
-    const folder = await realpath(this.dir).catch(() => this.dir)
-    const path = join(folder, id + SUFFIX)
-    if (writing.has(path)) {
-      throw new SessionPersistenceError('SESSION_BUSY', `session ${id} is open already in this process (pid ${process.pid}); close it there first`)
-    }
-    writing.add(path)
+  private pathOf(id: string): string {
+    return join(this.dir, id + SUFFIX)
+  }
+
+  /** Runs `make` as the one writer of a session, here and elsewhere; it stays the one until the store it made is closed. */
+  private async hold(id: string, path: string, make: (release: () => Promise<void>) => Promise<JsonlStore>): Promise<JsonlStore> {
+    const attempt = await acquireLock(path + LOCK_SUFFIX).catch(cause => {
+      throw writeFailed(path, cause)
+    })
+    if ('busy' in attempt) throw new SessionPersistenceError('SESSION_BUSY', busyMessage(id, path, attempt.busy))
     let store: JsonlStore | undefined
-    const release = () => {
-      writing.delete(path)
+    const release = async (): Promise<void> => {
       if (store !== undefined) this.stores.delete(store)
+      await attempt.held.release()
     }
     try {
-      store = await make(path, release)
+      store = await make(release)
     } catch (error) {
-      release()
+      await release()
       throw error
     }
     this.stores.add(store)
     if (!this.closed) return store
     await store.close()
     throw new SessionPersistenceError('SESSION_CLOSED', `session ${id} cannot be opened: its storage was closed`)
+  }
+
+  private async holder(path: string): Promise<SessionHolder | null> {
+    try {
+      const found = await holderOf(path + LOCK_SUFFIX)
+      return found === null ? null : { pid: found.pid, host: found.host, startedAt: found.startedAt }
+    } catch (error) {
+      this.report(`who holds ${path} cannot be told: ${messageOf(error)}`)
+      return null
+    }
   }
 
   private async fileNames(): Promise<string[]> {
@@ -128,11 +142,18 @@ export class JsonlStorage implements SessionStorage {
       const header = await readSessionHeader(handle, path)
       checkName(header, id, path)
       const { mtimeMs, size } = await handle.stat()
-      return { header, modifiedAt: Math.floor(mtimeMs), bytes: size }
+      const holder = await this.holder(path)
+      return { header, modifiedAt: Math.floor(mtimeMs), bytes: size, ...(holder === null ? {} : { holder }) }
     } finally {
       await handle.close()
     }
   }
+}
+
+function busyMessage(id: string, path: string, { pid, host, startedAt }: SessionHolder): string {
+  const here = pid === process.pid && host === hostname()
+  const holder = `${here ? 'this process' : 'another process'} (pid ${pid} on ${host}, started ${new Date(startedAt).toISOString()})`
+  return `session ${id} is open in ${holder}; close it there first. If that process is gone for certain, remove ${path}${LOCK_SUFFIX}.`
 }
 
 /** A file under another session's name would have two of them under one id. */

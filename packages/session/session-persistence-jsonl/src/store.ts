@@ -19,7 +19,7 @@ export interface JsonlStoreInit {
   readonly durableBytes: number
   readonly notices: readonly string[]
   /** Called once, when the file is closed. */
-  readonly release: () => void
+  readonly release: () => Promise<void>
 }
 
 export class JsonlStore implements SessionStore {
@@ -27,7 +27,7 @@ export class JsonlStore implements SessionStore {
   readonly notices: readonly string[]
   private readonly handle: FileHandle
   private readonly writer: LineWriter
-  private readonly release: () => void
+  private readonly release: () => Promise<void>
   private nextSeq: Seq
   /** What opening parsed, until the first read takes it: a log is not held twice. */
   private loaded: SessionEvent[] | undefined
@@ -106,7 +106,7 @@ export class JsonlStore implements SessionStore {
     } finally {
       this.loaded = undefined
       await this.handle.close()
-      this.release()
+      await this.release()
     }
   }
 

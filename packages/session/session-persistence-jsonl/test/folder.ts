@@ -25,10 +25,10 @@ export function storageIn(dir: string): { storage: JsonlStorage; problems: strin
   return { storage, problems }
 }
 
-/** A folder as a crash would leave it now. */
+/** A folder as a crash would leave it now; without locks, whose holder is this process and goes on. */
 export function copyOf(dir: string): string {
   const copy = temporaryFolder()
-  cpSync(dir, copy, { recursive: true })
+  cpSync(dir, copy, { recursive: true, filter: path => !path.includes('.lock') })
   return copy
 }
 

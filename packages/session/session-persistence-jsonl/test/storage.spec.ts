@@ -16,11 +16,13 @@ function folderWith(...stored: readonly (SessionEvent | string)[]): { dir: strin
 }
 
 describe('a file', () => {
-  it('is the header and one line an event, and nothing else is in the folder', async () => {
+  it('is the header and one line an event; nothing else is in the folder but, while it is open, its lock', async () => {
     const dir = temporaryFolder()
     const store = await storageIn(dir).storage.create(header)
     for (const one of events(3)) store.append(one)
     await store.flush()
+    expect(readdirSync(dir)).toEqual(['one.jsonl', 'one.jsonl.lock'])
+    await store.close()
     expect(readdirSync(dir)).toEqual(['one.jsonl'])
     expect(text(join(dir, 'one.jsonl'))).toBe(encodeHeader(header) + events(3).map(encodeEvent).join(''))
   })
@@ -62,6 +64,7 @@ describe('a torn end', () => {
     writeFileSync(`${path}.torn-${offset}`, '{"seq":1')
     const store = await storageIn(dir).storage.open('one')
     expect([...store.read()]).toEqual(events(1))
+    await store.close()
     expect(readdirSync(dir)).toEqual(['one.jsonl', `one.jsonl.torn-${offset}`])
   })
 

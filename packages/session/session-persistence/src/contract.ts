@@ -175,7 +175,9 @@ export function sessionPersistenceContract(name: string, makeStorage: () => Prom
       it('refuses a second one, naming the process, until the first is closed', async () => {
         const store = await storage.create(header)
         await expect(storage.open(header.id)).rejects.toMatchObject({ code: 'SESSION_BUSY', message: expect.stringContaining(String(process.pid)) })
+        expect(await storage.list()).toMatchObject([{ header, holder: { pid: process.pid, startedAt: expect.any(Number) } }])
         await store.close()
+        expect((await storage.list())[0]).not.toHaveProperty('holder')
         const reopened = await storage.open(header.id)
         await expect(storage.open(header.id)).rejects.toEqual(code('SESSION_BUSY'))
         await reopened.close()
