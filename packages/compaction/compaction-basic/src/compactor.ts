@@ -114,10 +114,10 @@ export class Compactor {
   async recover({ agent, failure, signal }: RequestErrorEvent): Promise<boolean> {
     const { session } = agent
     if (!isOverflow(failure) || session.read(answerFold).overflowRetries >= this.policyOf(agent).maxOverflowRetries) return false
-    this.learnLimit(session, failure)
     const generation = session.surface.replaceGeneration
     try {
       signal.throwIfAborted()
+      this.learnLimit(session, failure)
       refuseLiveLock(session)
       await this.afterOverflow(agent, signal)
     } catch (error) {
