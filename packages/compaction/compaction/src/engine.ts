@@ -10,6 +10,10 @@ declare module '@deepseek-ai/cordis' {
   interface Context {
     compaction: CompactionEngine
   }
+  interface Events {
+    /** Something about the size of their conversation that a person should know, in a sentence; told, never logged. */
+    'compaction/notice'(session: Session, notice: string): void
+  }
 }
 
 /** What an engine needs of an agent; `dsh-agent` has more. */

@@ -1,0 +1,102 @@
+/**
+ * `ctx.toolResultPruner`: makes room without a model, by showing the beginning and the end of what is too long.
+ */
+import { Service, type Context } from '@deepseek-ai/cordis'
+import { openCallsAt } from '@deepseek-ai/dsh-compaction'
+import { messageOf, type Message } from '@deepseek-ai/dsh-llm'
+import { messageOfEvent, teller, type Position, type Session, type Tell } from '@deepseek-ai/dsh-session'
+import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
+import { configSchema, type PrunerConfig } from './config.ts'
+import { applyRewrites, planPrune, planShortening, previewShortened, type Price, type PricedEntry, type PruneLimits, type RewriteOutcome } from './prune.ts'
+
+declare module '@deepseek-ai/cordis' {
+  interface Context {
+    toolResultPruner: ToolResultPruner
+  }
+}
+
+export interface PruneOptions {
+  /** Only entries before this cut; those from it on the model has not seen answered. */
+  readonly before: Position
+  /** Stop once this much is saved, in estimated tokens. */
+  readonly enoughTokens?: number
+}
+
+export interface ShortenOptions {
+  /** The tail from this cut on … */
+  readonly from: Position
+  /** … is to take at most this, in estimated tokens. */
+  readonly targetTokens: number
+}
+
+export class ToolResultPruner extends Service {
+  static readonly inject = ['tokenMeter']
+  static readonly Config = configSchema
+
+  private readonly meter: TokenMeter
+  private readonly limits: PruneLimits
+  private readonly price: Price
+  private readonly tell: Tell
+  private readonly warn: (message: string) => void
+
+  constructor(ctx: Context, config?: PrunerConfig) {
+    super(ctx, 'toolResultPruner')
+    const { meter } = ctx.tokenMeter
+    this.meter = meter
+    this.limits = configSchema.parse(config)
+    this.price = (event, content) => meter.estimateMessage(messageOfEvent({ ...event, data: { ...event.data, content } } as typeof event)!)
+    this.tell = teller(ctx, 'tool-result-pruner')
+    this.warn = message => ctx.logger('tool-result-pruner').warn(message)
+  }
+
+  /**
+   * Rewrites oversized results, oldest first, one replace each. A result whose step is open is left alone. Again right after
+   * it went through, it finds nothing to do.
+   */
+  prune(session: Session, { before, enoughTokens }: PruneOptions): RewriteOutcome {
+    let to = Math.min(before, session.surface.entries.length)
+    while (to > 0 && openCallsAt(session, to) > 0) to -= 1
+    return this.apply(session, planPrune(session.log, this.entries(session, 0, to), this.limits, this.price, enoughTokens))
+  }
+
+  /**
+   * The last resort, for a tail that no request could hold: its largest results, and where they are not enough its messages,
+   * are shown by beginning and end until it fits. Said aloud, once a call that rewrote something: as a warning, and by
+   * `compaction/notice`. Where even that would not make it fit, nothing is rewritten.
+   */
+  shorten(session: Session, { from, targetTokens }: ShortenOptions): RewriteOutcome {
+    const { length } = session.surface.entries
+    const plan = planShortening(session.log, this.entries(session, from, length), this.limits, this.price, targetTokens)
+    const outcome = this.apply(session, plan ?? [])
+    if (outcome.rewritten.length > 0) {
+      const notice = noticeOf(outcome)
+      this.warn(`session ${session.id}: ${notice}`)
+      this.tell('compaction/notice', session, notice)
+    }
+    return outcome
+  }
+
+  /** Messages that are about to be appended, as `shorten` would leave them: to judge by, not to send. */
+  preview(messages: readonly Message[], targetTokens: number): readonly Message[] {
+    return previewShortened(messages, this.limits, this.meter.estimateMessage, targetTokens)
+  }
+
+  private *entries(session: Session, from: Position, to: Position): Generator<PricedEntry> {
+    const { entries } = session.surface
+    const tokens = this.meter.entryTokens(session)
+    for (let position = from; position < to; position++) yield { seq: entries[position]!, tokens: tokens[position]! }
+  }
+
+  private apply(session: Session, plan: Parameters<typeof applyRewrites>[1]): RewriteOutcome {
+    const outcome = applyRewrites(session, plan)
+    if (outcome.refusal !== undefined) this.warn(`session ${session.id}: shortening stopped, the log refused a rewrite: ${messageOf(outcome.refusal)}`)
+    return outcome
+  }
+}
+
+function noticeOf({ rewritten }: RewriteOutcome): string {
+  const savedTokens = rewritten.reduce((sum, entry) => sum + entry.savedTokens, 0)
+  const seqs = rewritten.map(({ originalSeq }) => originalSeq)
+  const which = seqs.length === 1 ? `event ${seqs[0]} is` : `events ${seqs.slice(0, -1).join(', ')} and ${seqs.at(-1)} are`
+  return `${which} too large for the model's window; it is shown their beginning and end, about ${savedTokens} tokens are left out, and the log keeps the whole`
+}
