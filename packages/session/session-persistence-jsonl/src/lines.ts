@@ -195,7 +195,7 @@ export function checkHeaderLength(pendingBytes: number, source: string): void {
   if (pendingBytes > MAX_HEADER_BYTES) throw foreign(source, 'its first line is too long to be a session header')
 }
 
-const RESTORE = 'Nothing was changed. Restore the file from a backup, or keep what is readable by copying the lines before this one into a new file.'
+const RESTORE = 'Nothing was changed. Restore the file from a backup, or keep the events before this line: dsh check --salvage OUT writes them to a new file.'
 
 function foreign(source: string, reason: string): SessionPersistenceError {
   return failure(source, 'SESSION_FOREIGN', 1, reason, 'The file is no session log; nothing was changed.')
@@ -224,7 +224,7 @@ function parseJson(line: Uint8Array): unknown {
 /** What makes this value no event numbered `seq`; null when nothing does. Its type may be unknown, its data is opaque. */
 function faultOfEvent(value: unknown, seq: Seq): string | null {
   if (!isRecord(value)) return 'it is not an event'
-  if (value['seq'] !== seq) return `seq ${seq} was expected here, not ${JSON.stringify(value['seq'])}: an event is missing, doubled or out of order`
+  if (value['seq'] !== seq) return faultOfOrder(value['seq'], seq)
   if (!Number.isFinite(value['time'])) return `event ${seq} has no time`
   if (typeof value['type'] !== 'string' || value['type'] === '') return `event ${seq} has no type`
   if (!isRecord(value['data'])) return `event ${seq} (${value['type']}) has no data`
@@ -237,6 +237,15 @@ function faultOfEvent(value: unknown, seq: Seq): string | null {
     return `event ${seq} (${value['type']}) has sourceEventSeqs that are no seqs`
   }
   return null
+}
+
+/** Names both neighbours: what stands here and what stands before it. */
+function faultOfOrder(found: unknown, expected: Seq): string {
+  const before = expected === 0 ? 'no event' : `event ${expected - 1}`
+  if (!isSeq(found)) return `an event numbered ${JSON.stringify(found)} follows ${before}`
+  if (found < expected) return `event ${found} follows ${before}: it is doubled or out of order`
+  const missing = found - expected === 1 ? `event ${expected} is missing` : `events ${expected} to ${found - 1} are missing`
+  return `event ${found} follows ${before}: ${missing}`
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
