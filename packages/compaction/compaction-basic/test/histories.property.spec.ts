@@ -5,7 +5,7 @@
 import { Context } from '@deepseek-ai/cordis'
 import type { Agent } from '@deepseek-ai/dsh-agent'
 import { compactionInvariant, isCompactCheckpointSource, liveCompaction, ManualCompactionError, type CompactionAgent, type CompactionResult } from '@deepseek-ai/dsh-compaction'
-import LlmService, { callsOf, ScriptedAdapter, type ContentBlock, type ScriptedReply } from '@deepseek-ai/dsh-llm'
+import LlmService, { callsOf, ScriptedAdapter, type ContentBlock, type ModelInfo, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { checkLog, completeInterruptedTurn, isSurfaceEvent, lastTurn, latestHeader, messageOfEvent, openTurn, Session, sessionInvariant, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import TokenMeterService, { tokenMeter } from '@deepseek-ai/dsh-token-meter'
@@ -220,7 +220,8 @@ class History {
     const before = session.log.length
     const entries = session.surface.entries.slice()
     const generation = session.surface.replaceGeneration
-    const newestAnswer = [...entries].findLast(seq => session.log.at(seq).type === 'assistant/message')
+    const newestAnswer = entries.findLast(seq => session.log.at(seq).type === 'assistant/message')
+    const isUnread = newestAnswer !== undefined && this.followedByLittle(newestAnswer)
     const at = { turn: lastTurn(session), step: this.step + 1, signal }
     let result: CompactionResult | null | undefined
     let error: unknown
@@ -261,11 +262,20 @@ class History {
       ok(session.surface.positionOf(result.replacementSeq) !== undefined)
       ok(result.checkpointTokens < result.shadowedTokens)
     }
-    if ((entry === 'pre-step' || entry === 'pressure') && newestAnswer !== undefined && committed > 0) {
-      const later = entries.slice(entries.indexOf(newestAnswer) + 1).some(seq => session.log.at(seq).type === 'user/message')
-      ok(later || session.surface.positionOf(newestAnswer) !== undefined, 'pressure shadowed an answer that nobody has read')
-    }
+    const isAutomatic = entry !== 'now' && entry !== 'region'
+    if (summarizer === 'intruded' && stage.requests > 0 && isAutomatic) ok(committed === 0, 'committed over a surface that had changed')
+    if ((entry === 'pre-step' || entry === 'pressure') && isUnread) ok(session.surface.positionOf(newestAnswer!) !== undefined, 'pressure shadowed an answer that nobody has read')
     this.expectWhole()
+  }
+
+  /** Whether the messages after an answer are within the retained budget, so that the answer belongs to the unread tail. */
+  private followedByLittle(answer: Seq): boolean {
+    const { session } = this
+    const after = session.surface.entries.slice(session.surface.positionOf(answer)! + 1)
+    const messages = after.filter(seq => session.log.at(seq).type === 'user/message')
+    const { slope } = this.stage.ctx.tokenMeter.measure(session)
+    const { contextWindow = 0 }: ModelInfo = MODELS[latestHeader(session)?.data.config.model as keyof typeof MODELS] ?? {}
+    return messages.reduce((sum, seq) => sum + this.price(seq) * slope, 0) <= Math.floor(contextWindow * 0.16)
   }
 
   private summaries(summarizer: Summarizer, size: number, controller: AbortController): () => ScriptedReply | Promise<ScriptedReply> {
