@@ -1,7 +1,7 @@
 export * from './events.ts'
 export * from './fold.ts'
 export { InvalidEventError } from './shape.ts'
-export { EventLog } from './log.ts'
+export { EventLog, type EventLogInit } from './log.ts'
 export { messageOfEvent } from './messages.ts'
 export * from './turns.ts'
 export * from './repair.ts'

@@ -20,6 +20,17 @@ export function snapshot<T>(value: T, path: string): T {
   return copied as T
 }
 
+/**
+ * Deep-freezes a value fresh from `JSON.parse` where it stands: it is plain JSON already, and nobody else's. Keys are listed,
+ * since `for … in` costs three times as much.
+ */
+export function freezeParsed<T>(value: T): T {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) for (let index = 0; index < value.length; index++) freezeParsed(value[index])
+  else for (const key of Object.keys(value)) freezeParsed(value[key as keyof T])
+  return Object.freeze(value)
+}
+
 /** Nesting no real event reaches; deeper than this is a cycle. */
 const MAX_DEPTH = 1_000
 

@@ -6,7 +6,7 @@
 import type { Seq, SessionEventMap } from './events.ts'
 import type { LogView } from './fold.ts'
 import type { Session } from './session.ts'
-import { turnFold } from './turns.ts'
+import { turnFold, type TurnState } from './turns.ts'
 
 /** One append that completes the turn, in the order to make them. */
 export type Closer =
@@ -22,9 +22,12 @@ export type Closer =
 export function interruptedTurnClosers(log: LogView): Closer[] {
   let state = turnFold.init()
   for (const event of log.from(lastTurnStart(log))) state = turnFold.apply(state, event, null)
-  if (!state.turnOpen) return []
-  const { turn, step } = state
-  const closers: Closer[] = state.pending.map(({ call, started }) => ({
+  return closersOf(state)
+}
+
+function closersOf({ turn, turnOpen, step, stepOpen, pending }: TurnState): Closer[] {
+  if (!turnOpen) return []
+  const closers: Closer[] = pending.map(({ call, started }) => ({
     type: 'tool/result',
     data: {
       turn,
@@ -35,14 +38,14 @@ export function interruptedTurnClosers(log: LogView): Closer[] {
       error: { name: 'Interrupted', code: started ? 'TOOL_OUTCOME_UNKNOWN' : 'TOOL_NOT_STARTED' },
     },
   }))
-  if (state.stepOpen) closers.push({ type: 'step/end', data: { turn, step } })
+  if (stepOpen) closers.push({ type: 'step/end', data: { turn, step } })
   closers.push({ type: 'turn/end', data: { turn, reason: 'interrupted' } })
   return closers
 }
 
 /** Appends the closers of an interrupted last turn: what whoever takes over a log does right after its `session/end-seed`. */
 export function completeInterruptedTurn(session: Session): void {
-  for (const closer of interruptedTurnClosers(session.log)) {
+  for (const closer of closersOf(session.read(turnFold))) {
     switch (closer.type) {
       case 'tool/result':
         session.append(closer.type, closer.data, { surfaceOp: 'append' })

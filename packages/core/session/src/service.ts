@@ -4,19 +4,27 @@
 import { Context, Service } from '@deepseek-ai/cordis'
 import { randomUUID } from 'node:crypto'
 import type { Seq, SessionEvent } from './events.ts'
-import { registerInvariant, type InvariantRegistry, type SessionGuard } from './guard.ts'
+import type { Fold, LogView } from './fold.ts'
+import { registerInvariant, type SessionGuard } from './guard.ts'
 import { sessionInvariant } from './invariants.ts'
+import { EventLog } from './log.ts'
+import { messagesFold } from './messages.ts'
 import { completeInterruptedTurn } from './repair.ts'
-import { Session, type SessionObserver } from './session.ts'
-import type { SessionHeader, SessionListing, SessionStorage, SessionStore } from './storage.ts'
+import { Session, type SessionInit, type SessionObserver } from './session.ts'
+import type { EventSource, SessionHeader, SessionListing, SessionStorage, SessionStore } from './storage.ts'
 import { teller, traceOf, type Tell } from './tell.ts'
-import { turnFold } from './turns.ts'
+import { requestFold, turnFold, type TurnState } from './turns.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
     sessions: SessionService
   }
   interface Events {
+    /**
+     * A log is about to be read from its store. Whoever will read a fold of it adds the fold, which then sees each event as it
+     * passes; one that is read first later costs another pass over what is stored.
+     */
+    'session/folds'(folds: Set<Fold<unknown>>): void
     /** A session is ready: created, resumed or forked. Its log holds what came before, closers of an interrupted turn too. */
     'session/created'(session: Session): void
     /** An event was committed since. A listener that throws is logged and does not stop the others; it may not append. */
@@ -61,11 +69,11 @@ export class SessionService extends Service {
         if (isOpen(session)) tell('session/flush', session)
       },
     }
-    let invariants: InvariantRegistry | null = null
+    let guard: SessionGuard | undefined
     registerInvariant(ctx, sessionInvariant, registry => {
-      invariants = registry
+      guard = registry?.guard
     })
-    this.guard = (event, change, session) => invariants?.guard(event, change, session)
+    this.guard = (event, change, session) => guard?.(event, change, session)
   }
 
   /** A new session. Its id must be unused; a random one by default. */
@@ -76,7 +84,8 @@ export class SessionService extends Service {
       ...(init.cwd === undefined ? {} : { cwd: init.cwd }),
     }
     this.refuseOpen(header.id)
-    return this.adopt(header, await this.storage?.create(header))
+    const store = await this.storage?.create(header)
+    return this.owning(header, store, async () => this.adopt({ header, log: this.newLog(store) }, store))
   }
 
   /**
@@ -108,13 +117,7 @@ export class SessionService extends Service {
     if (!Number.isInteger(atSeq) || atSeq < 0 || atSeq > source.log.length) {
       throw new Error(`session ${source.id} cannot be forked at ${atSeq}: it has ${source.log.length} events`)
     }
-    const seed: SessionEvent[] = []
-    let turns = turnFold.init()
-    for (const event of source.log.from(0)) {
-      if (event.seq === atSeq) break
-      seed.push(event)
-      turns = turnFold.apply(turns, event, null)
-    }
+    const turns = turnsAt(source, atSeq)
     if (turns.turnOpen) throw new Error(`session ${source.id} cannot be forked at ${atSeq}: turn ${turns.turn} is open there`)
     const header: SessionHeader = {
       id: randomUUID(),
@@ -123,7 +126,10 @@ export class SessionService extends Service {
       parent: { id: source.id, seq: atSeq },
     }
     const store = await this.storage?.create(header)
-    return this.adopt(header, store, store === undefined ? seed : stored(seed, store))
+    return this.owning(header, store, async () => {
+      if (store !== undefined) await copy(prefix(source.log, atSeq), store)
+      return this.adopt({ header, log: this.newLog(store), seed: prefix(source.log, atSeq) }, store)
+    })
   }
 
   get(id: string): Session | undefined {
@@ -171,33 +177,42 @@ export class SessionService extends Service {
     if (this.open.has(id)) throw new Error(`session ${id} is open already`)
   }
 
-  private async load(id: string): Promise<Session> {
-    if (this.storage === undefined) throw new Error(`session ${id} cannot be resumed: no session store is loaded`)
-    const store = await this.storage.open(id)
-    return this.adopt(store.header, store, store.read())
+  /** A log that reads back from `source` what it lets go of. */
+  private newLog(source: EventSource | undefined): EventLog {
+    const folds = new Set<Fold<unknown>>([turnFold, requestFold, messagesFold])
+    this.tell('session/folds', folds)
+    return new EventLog({ folds, ...(source === undefined ? {} : { source }) })
   }
 
-  /** Owns `store` from here on: whatever goes wrong, it is let go of. */
-  private async adopt(header: SessionHeader, store: SessionStore | undefined, seed?: Iterable<SessionEvent>): Promise<Session> {
+  private async load(id: string): Promise<Session> {
+    if (this.storage === undefined) throw new Error(`session ${id} cannot be resumed: no session store is loaded`)
+    const opened: { store?: SessionStore } = {}
+    const log = this.newLog({ at: seq => opened.store!.at(seq), read: from => opened.store!.read(from) })
+    const store = await this.storage.open(id, event => log.load(event))
+    opened.store = store
+    return this.owning(store.header, store, async () => this.adopt({ header: store.header, log, seed: [] }, store))
+  }
+
+  /** Runs `task`, which hands the store on to a session; whatever goes wrong in it, the store is let go of. */
+  private async owning(header: SessionHeader, store: SessionStore | undefined, task: () => Promise<Session>): Promise<Session> {
     try {
-      if (this.unloaded) throw new Error(`session ${header.id} cannot be opened: the session service was unloaded meanwhile`)
-      this.refuseOpen(header.id)
-      for (const notice of store?.notices ?? []) this.ctx.logger('sessions').warn('%s', notice)
-      const session = new Session({
-        header,
-        ...(seed === undefined ? {} : { seed }),
-        ...(store === undefined ? {} : { sink: store }),
-        guard: this.guard,
-        observer: this.observer,
-      })
-      completeInterruptedTurn(session)
-      this.open.set(session.id, { session, store })
-      this.tell('session/created', session)
-      return session
+      return await task()
     } catch (error) {
       await store?.close().catch((reason: unknown) => this.warn(`the store of session ${header.id} was not closed cleanly`, reason))
       throw error
     }
+  }
+
+  private adopt(init: Pick<SessionInit, 'header' | 'log' | 'seed'>, store: SessionStore | undefined): Session {
+    const { id } = init.header
+    if (this.unloaded) throw new Error(`session ${id} cannot be opened: the session service was unloaded meanwhile`)
+    this.refuseOpen(id)
+    for (const notice of store?.notices ?? []) this.ctx.logger('sessions').warn('%s', notice)
+    const session = new Session({ ...init, ...(store === undefined ? {} : { sink: store }), guard: this.guard, observer: this.observer })
+    completeInterruptedTurn(session)
+    this.open.set(id, { session, store })
+    this.tell('session/created', session)
+    return session
   }
 
   private async letGo({ session, store }: OpenSession): Promise<void> {
@@ -215,10 +230,28 @@ export class SessionService extends Service {
   }
 }
 
-/** The events of a seed, each handed to the store as the session takes it. */
-function* stored(seed: Iterable<SessionEvent>, store: SessionStore): Generator<SessionEvent> {
-  for (const event of seed) {
-    store.append(event)
+/** The state of turns after the first `length` events. */
+function turnsAt(source: Session, length: number): TurnState {
+  if (length === source.log.length) return source.read(turnFold)
+  let state = turnFold.init()
+  for (const event of prefix(source.log, length)) state = turnFold.apply(state, event, null)
+  return state
+}
+
+function* prefix(log: LogView, length: number): Generator<SessionEvent> {
+  if (length === 0) return
+  for (const event of log.from(0)) {
     yield event
+    if (event.seq + 1 === length) return
+  }
+}
+
+/** Events that may wait in memory for their flush while a log is copied. */
+const COPY_BATCH_EVENTS = 4_096
+
+async function copy(events: Iterable<SessionEvent>, store: SessionStore): Promise<void> {
+  for (const event of events) {
+    store.append(event)
+    if ((event.seq + 1) % COPY_BATCH_EVENTS === 0) await store.flush()
   }
 }

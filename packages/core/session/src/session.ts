@@ -22,9 +22,11 @@ export interface SessionObserver {
 
 export interface SessionInit {
   readonly header: SessionHeader
+  /** The log to write, from here on the session's own; an empty one in memory by default. What it holds is inherited. */
+  readonly log?: EventLog
   /**
-   * Inherited events, numbered from 0; a `session/end-seed` follows them. The session takes copies, sharing what is frozen.
-   * Where there is a sink, it holds them already.
+   * Inherited events, numbered from where the log ends; a `session/end-seed` follows them, also when there are none. The
+   * session takes copies, sharing what is frozen. Where there is a sink, it holds them already.
    */
   readonly seed?: Iterable<SessionEvent>
   readonly sink?: EventSink
@@ -44,7 +46,7 @@ export interface SurfaceView {
 
 export class Session {
   readonly header: SessionHeader
-  private readonly events = new EventLog()
+  private readonly events: EventLog
   private readonly sink: EventSink | undefined
   private readonly guard: SessionGuard | undefined
   private readonly observer: SessionObserver | undefined
@@ -55,6 +57,7 @@ export class Session {
   /** @throws InvalidEventError or TypeError naming the first seed event that no log can hold. */
   constructor(init: SessionInit) {
     this.header = snapshot(init.header, 'header')
+    this.events = init.log ?? new EventLog()
     this.sink = init.sink
     this.now = init.now ?? Date.now
     if (init.seed !== undefined) {

@@ -20,12 +20,19 @@ export interface EventSink {
   flush(): Promise<void>
 }
 
-/** One open session of a store; its only writer. */
-export interface SessionStore extends EventSink {
+/** Where taken events are read back, flushed or not: equal to what was appended, and each time the caller's own. Synchronous. */
+export interface EventSource {
+  /** One event; costs a read of it. @throws RangeError when there is no such event. */
+  at(seq: Seq): SessionEvent
+  /** The events from `from` on, as they are when iteration begins, in one pass. */
+  read(from?: Seq): Iterable<SessionEvent>
+}
+
+/** One open session of a store; its only writer. Once closed it takes nothing more, and is still read. */
+export interface SessionStore extends EventSink, EventSource {
   readonly header: SessionHeader
   /** What opening found and set aside, in words for a person. */
   readonly notices: readonly string[]
-  read(from?: Seq): Iterable<SessionEvent>
   /** Flushes and lets go of the session. */
   close(): Promise<void>
 }
@@ -49,6 +56,10 @@ export interface SessionListing {
 
 export interface SessionStorage {
   create(header: SessionHeader): Promise<SessionStore>
-  open(id: string): Promise<SessionStore>
+  /**
+   * @param take is given every stored event in order, each its own from then on: opening reads them all to check them, and
+   * this is the one pass. What it throws, the opening fails with; nothing was changed then.
+   */
+  open(id: string, take?: (event: SessionEvent) => void): Promise<SessionStore>
   list(): Promise<readonly SessionListing[]>
 }

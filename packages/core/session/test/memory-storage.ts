@@ -15,6 +15,8 @@ export class MemoryStorage extends Service implements SessionStorage {
   /** Thrown by the next flush. */
   flushFault: Error | null = null
   notices: string[] = []
+  /** The seqs that were read back one by one, and `all` for every pass. */
+  readonly reads: (number | 'all')[] = []
 
   constructor(ctx: Context) {
     super(ctx, 'sessionPersistence')
@@ -26,11 +28,13 @@ export class MemoryStorage extends Service implements SessionStorage {
     return this.open(header.id)
   }
 
-  async open(id: string): Promise<SessionStore> {
+  async open(id: string, take: (event: SessionEvent) => void = () => {}): Promise<SessionStore> {
     const kept = this.kept.get(id)
     if (kept === undefined) throw new Error(`session ${id} is not there`)
     if (kept.writer !== null) throw new Error(`session ${id} is busy`)
+    for (const line of kept.durable) take(JSON.parse(line) as SessionEvent)
     const pending: string[] = []
+    const { reads } = this
     const flush = async (): Promise<void> => {
       await Promise.resolve()
       const fault = this.flushFault
@@ -42,7 +46,12 @@ export class MemoryStorage extends Service implements SessionStorage {
       header: kept.header,
       notices: this.notices,
       append: event => void pending.push(JSON.stringify(event)),
+      at: seq => {
+        reads.push(seq)
+        return JSON.parse([...kept.durable, ...pending][seq]!) as SessionEvent
+      },
       * read(from = 0) {
+        reads.push('all')
         for (const line of [...kept.durable, ...pending].slice(from)) yield JSON.parse(line) as SessionEvent
       },
       flush,

@@ -1,6 +1,6 @@
 import { Context, Logger, type Exporter } from '@deepseek-ai/cordis'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { checkLog, openTurn, Session, sessionInvariant, SessionService } from '../src/index.ts'
+import { checkLog, openTurn, Session, sessionInvariant, SessionService, type Fold } from '../src/index.ts'
 import { expectReplays } from '../src/testing.ts'
 import { MemoryStorage } from './memory-storage.ts'
 import { draw, TIME } from './notation.ts'
@@ -135,6 +135,26 @@ describe('resume', () => {
     expect(logged).toEqual(['a torn line of 100% was set aside in %s'])
   })
 
+  it('takes each event once, shows it to every fold that was named, and reads nothing twice', async () => {
+    const { sessions, ctx, storage } = await start()
+    const count: Fold<number> = { init: () => 0, apply: seen => seen + 1 }
+    ctx.on('session/folds', folds => void folds.add(count))
+    const first = await sessions.create({ id: 'one' })
+    for (let turn = 1; turn <= 300; turn++) draw(first, `T${turn} u t${turn}`)
+    draw(first, 'T301 S1 a(x)')
+    await sessions.close(first)
+    const second = await sessions.resume('one')
+    expect(typesOf(second).slice(-4)).toEqual(['session/end-seed', 'tool/result', 'step/end', 'turn/end'])
+    storage.reads.length = 0
+    expect(second.read(count)).toBe(907)
+    expect(second.deriveMessages().length).toBe(302)
+    expect(openTurn(second)).toBeNull()
+    expect(storage.reads).toEqual([])
+    expect(second.log.at(0)).toEqual(first.log.at(0))
+    expect(storage.reads).toEqual([0, 0])
+    expectReplays(second)
+  })
+
   it('of a log that no session can hold lets go of the store', async () => {
     const { sessions, storage, heard } = await start()
     await sessions.close(await sessions.create({ id: 'one' }))
@@ -206,6 +226,19 @@ describe('fork', () => {
     draw(source, 'u u u u[0..1]')
     expect((await sessions.fork(source, 3)).surface.entries).toEqual([0, 1, 2])
     expect((await sessions.fork(source, 4)).surface.entries).toEqual([3, 2])
+  })
+
+  it('copies a long log without holding it', async () => {
+    const { sessions, storage } = await start()
+    const source = await sessions.create({ id: 'one' })
+    for (let turn = 1; turn <= 2_000; turn++) draw(source, `T${turn} u t${turn}`)
+    const fork = await sessions.fork(source, 5_999)
+      .catch((error: Error) => error.message)
+    expect(fork).toBe('session one cannot be forked at 5999: turn 2000 is open there')
+    const whole = await sessions.fork(source)
+    expect(storage.durable(whole.id).length).toBe(4_096)
+    await sessions.close(whole)
+    expect(storage.durable(whole.id)).toEqual([...typesOf(source), 'session/end-seed'])
   })
 
   it('works on a closed source', async () => {

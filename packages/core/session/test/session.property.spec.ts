@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { expect, it } from 'vitest'
-import { InvalidEventError, type Seq, Session, type SessionEvent, type SurfacePlacement } from '../src/index.ts'
+import { EventLog, InvalidEventError, type Seq, Session, type SessionEvent, type SurfacePlacement } from '../src/index.ts'
 import { expectReplays } from '../src/testing.ts'
 import { followingFold, historyFold, naiveHistory, naiveMessages, naiveSurface } from './model.ts'
 import { eventsOf, TIME } from './notation.ts'
@@ -18,7 +18,7 @@ type Operation =
   | { readonly kind: 'log only'; readonly type: 'turn/start' | 'step/start' | 'request/context'; readonly placed: boolean }
   | { readonly kind: 'refused data'; readonly what: 'undefined' | 'nan' | 'cycle' | 'no content' | 'no object' }
   | { readonly kind: 'fork'; readonly at: number }
-  | { readonly kind: 'reload' }
+  | { readonly kind: 'reload'; readonly recentEvents: number; readonly known: boolean }
   | { readonly kind: 'read'; readonly what: 'messages' | 'following' | 'history' }
   | { readonly kind: 'damaged seed'; readonly at: number; readonly how: 'gap' | 'no placement' | 'twice' | 'placed' }
 
@@ -41,7 +41,7 @@ const operation = fc.oneof<[fc.WeightedArbitrary<Operation>, ...fc.WeightedArbit
   }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('refused data'), what: fc.constantFrom('undefined', 'nan', 'cycle', 'no content', 'no object') }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fork'), at: small }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('reload') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('reload'), recentEvents: fc.nat({ max: 3 }), known: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('read'), what: fc.constantFrom('messages', 'following', 'history') }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('damaged seed'), at: small, how: fc.constantFrom('gap', 'no placement', 'twice', 'placed') }) },
 )
@@ -54,11 +54,13 @@ class Pair {
   readonly told: Seq[] = []
   private readonly inherited: number
 
-  constructor(id: string, seed?: SessionEvent[], plain?: SessionEvent[]) {
+  /** @param log makes the log over what is stored; without it, all of it is in memory. */
+  constructor(id: string, seed?: SessionEvent[], plain?: SessionEvent[], log?: (stored: string[]) => EventLog) {
     this.events = plain ?? []
     this.stored = this.events.map(event => JSON.stringify(event))
     this.session = new Session({
       header: { id, createdAt: TIME },
+      ...(log === undefined ? {} : { log: log(this.stored) }),
       now: () => TIME + this.events.length,
       sink: { append: event => void this.stored.push(JSON.stringify(event)), flush: async () => {} },
       observer: { event: event => void this.told.push(event.seq), flushed: () => {} },
@@ -85,7 +87,7 @@ class Pair {
     }
     const event = append()
     this.events.push(naive)
-    assert.equal(event, this.session.log.at(seq))
+    assert.deepEqual(this.session.log.at(seq), event)
     assert.deepEqual(event, naive)
     assert(isDeepFrozen(event))
     this.check()
@@ -109,6 +111,11 @@ class Pair {
     const { session, events } = this
     this.check()
     assert.deepEqual([...session.log.from(0)], events)
+    for (const { seq } of events) {
+      assert.deepEqual(session.log.at(seq), events[seq])
+      assert(isDeepFrozen(session.log.at(seq)))
+      if (seq % 4 === 0) assert.deepEqual([...session.log.from(seq)], events.slice(seq))
+    }
     assert.deepEqual(this.stored.map(line => JSON.parse(line)), events)
     assert.deepEqual(this.told, events.slice(this.inherited).map(event => event.seq))
     for (const what of ['messages', 'following', 'history'] as const) this.read(what)
@@ -211,7 +218,7 @@ function run(operation: Operation, pair: Pair, left: Pair[], seen: Seen): Pair {
     }
     case 'reload':
       left.push(pair)
-      return new Pair(pair.session.id, pair.stored.map(line => JSON.parse(line)), structuredClone(pair.events))
+      return new Pair(pair.session.id, [], structuredClone(pair.events), stored => loaded(stored, operation))
     case 'read':
       pair.read(operation.what)
       return pair
@@ -225,6 +232,18 @@ function run(operation: Operation, pair: Pair, left: Pair[], seen: Seen): Pair {
       return pair
     }
   }
+}
+
+/** A log loaded from lines of JSON that keeps as little in memory as it may; `known` folds see the events as they pass. */
+function loaded(stored: string[], { recentEvents, known }: { readonly recentEvents: number; readonly known: boolean }): EventLog {
+  const parse = (line: string): SessionEvent => JSON.parse(line)
+  const log = new EventLog({
+    source: { at: seq => parse(stored[seq]!), read: (from = 0) => stored.slice(from).map(parse) },
+    recentEvents,
+    folds: known ? [followingFold, historyFold] : [],
+  })
+  for (const line of stored) log.load(parse(line))
+  return log
 }
 
 function dataOf(what: Content, pair: Pair): [type: SessionEvent['type'], data: object] {

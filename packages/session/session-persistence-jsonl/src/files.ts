@@ -2,7 +2,7 @@
  * Files: reading in chunks, and writes that survive power loss.
  */
 import { randomUUID } from 'node:crypto'
-import { readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -22,14 +22,49 @@ export async function* chunksOf(handle: FileHandle): AsyncGenerator<Uint8Array> 
   }
 }
 
-/** The first `lengthBytes` of a file, as `chunksOf` but without waiting. Ends early where the file does. */
-export function* chunksOfSync(handle: FileHandle, lengthBytes: number): Generator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lengthBytes))
-  for (let position = 0; position < lengthBytes;) {
-    const bytesRead = readSync(handle.fd, buffer, 0, Math.min(buffer.length, lengthBytes - position), position)
-    if (bytesRead === 0) return
-    position += bytesRead
-    yield buffer.subarray(0, bytesRead)
+/** Reads of one file without waiting: through the handle while that is open, through the file's name afterwards. */
+export class SyncReader {
+  private readonly path: string
+  private readonly handle: FileHandle
+  private readonly inode: number
+
+  constructor(path: string, handle: FileHandle) {
+    this.path = path
+    this.handle = handle
+    this.inode = fstatSync(handle.fd).ino
+  }
+
+  /** The bytes between two offsets. @throws Error naming the file when they cannot be had. */
+  bytes(from: number, to: number): Buffer {
+    const buffer = Buffer.allocUnsafe(to - from)
+    for (let done = 0; done < buffer.length;) {
+      const bytesRead = this.read(buffer.subarray(done), from + done)
+      if (bytesRead === 0) throw new Error(`${this.path} ends before offset ${to}; another program changed it`)
+      done += bytesRead
+    }
+    return buffer
+  }
+
+  /** The same in chunks, each valid until the next one is asked for. */
+  *chunks(from: number, to: number): Generator<Uint8Array> {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, to - from))
+    for (let position = from; position < to;) {
+      const bytesRead = this.read(buffer.subarray(0, Math.min(buffer.length, to - position)), position)
+      if (bytesRead === 0) throw new Error(`${this.path} ends before offset ${to}; another program changed it`)
+      position += bytesRead
+      yield buffer.subarray(0, bytesRead)
+    }
+  }
+
+  private read(buffer: Uint8Array, position: number): number {
+    if (this.handle.fd !== -1) return readSync(this.handle.fd, buffer, 0, buffer.length, position)
+    const fd = openSync(this.path, 'r')
+    try {
+      if (fstatSync(fd).ino !== this.inode) throw new Error(`${this.path}: another file has taken its place`)
+      return readSync(fd, buffer, 0, buffer.length, position)
+    } finally {
+      closeSync(fd)
+    }
   }
 }
 

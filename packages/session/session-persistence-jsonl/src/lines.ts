@@ -87,6 +87,8 @@ export class LogParser {
   private suspect: { readonly line: number; readonly reason: string; bytes: number } | undefined
   /** Bytes of the accepted lines: where the next one begins. */
   goodBytes = 0
+  /** Where the line of the event last yielded begins. */
+  eventOffsetBytes = 0
   /** Events so far. */
   private nextSeq: Seq = 0
 
@@ -150,9 +152,15 @@ export class LogParser {
     }
     const fault = faultOfEvent(value, this.nextSeq)
     if (fault !== null) throw failure(this.source, 'SESSION_DAMAGED', this.lines, fault, RESTORE)
+    this.eventOffsetBytes = this.goodBytes
     this.goodBytes += line.length + 1
     this.nextSeq += 1
     return value as SessionEvent
+  }
+
+  /** What to throw when the event last yielded is one that no session can hold. */
+  damaged(cause: Error): SessionPersistenceError {
+    return failure(this.source, 'SESSION_DAMAGED', this.lines, cause.message, RESTORE, { cause })
   }
 
   private acceptOnlyNul(bytes: Uint8Array): void {
@@ -201,8 +209,8 @@ function foreign(source: string, reason: string): SessionPersistenceError {
   return failure(source, 'SESSION_FOREIGN', 1, reason, 'The file is no session log; nothing was changed.')
 }
 
-function failure(source: string, code: SessionPersistenceErrorCode, line: number, what: string, advice: string): SessionPersistenceError {
-  return new SessionPersistenceError(code, `${source}: line ${line}: ${what}. ${advice}`)
+function failure(source: string, code: SessionPersistenceErrorCode, line: number, what: string, advice: string, options?: ErrorOptions): SessionPersistenceError {
+  return new SessionPersistenceError(code, `${source}: line ${line}: ${what}. ${advice}`, options)
 }
 
 /** The text of a line; bytes that are no UTF-8 become U+FFFD. */

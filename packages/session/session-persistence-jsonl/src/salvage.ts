@@ -2,11 +2,10 @@
  * Salvage: what a damaged session file still holds, as a session that can go on.
  */
 import { realpath } from 'node:fs/promises'
-import { admit, completeInterruptedTurn, EventLog, InvalidEventError, Session, type SessionHeader } from '@deepseek-ai/dsh-session'
+import { completeInterruptedTurn, EventLog, Session, type SessionHeader } from '@deepseek-ai/dsh-session'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
-import { chunksOf } from './files.ts'
-import { describeTail, LogParser } from './lines.ts'
-import { openFile, writeSessionFile } from './session-file.ts'
+import { describeTail } from './lines.ts'
+import { loadLog, openFile, readSessionHeader, writeSessionFile } from './session-file.ts'
 
 export interface Salvage {
   readonly header: SessionHeader
@@ -28,30 +27,26 @@ export interface Salvage {
 export async function salvageSessionFile(path: string, out: string): Promise<Salvage> {
   const { header, log, damage } = await readWhatHolds(path)
   if (await realpath(out).catch(() => null) === await realpath(path)) throw new Error(`${out} is the file to salvage; it is not overwritten`)
-  const session = new Session({ header, seed: log.from(0) })
+  const keptEvents = log.length
+  const session = new Session({ header, log, seed: [] })
   completeInterruptedTurn(session)
-  await writeSessionFile(out, header, session.log.from(0))
-  return { header, keptEvents: log.length, addedEvents: session.log.length - log.length, damage }
+  await writeSessionFile(out, header, log.from(0))
+  return { header, keptEvents, addedEvents: log.length - keptEvents, damage }
 }
 
 async function readWhatHolds(path: string): Promise<{ readonly header: SessionHeader; readonly log: EventLog; readonly damage: string | null }> {
   const handle = await openFile(path, 'r')
-  const parser = new LogParser(path)
   const log = new EventLog()
   try {
-    for await (const chunk of chunksOf(handle)) {
-      for (const event of parser.push(chunk)) admit(log, event)
-    }
-    const torn = parser.end()
-    return { header: parser.header, log, damage: torn === null ? null : describeTail(torn) }
+    const { header, torn } = await loadLog(handle, path, event => log.load(event))
+    return { header, log, damage: torn === null ? null : describeTail(torn) }
   } catch (error) {
-    if (!isDamage(error)) throw error
-    return { header: parser.header, log, damage: error.message }
+    if (!(error instanceof SessionPersistenceError && error.code === 'SESSION_DAMAGED')) throw error
+    const header = await readSessionHeader(handle, path).catch(() => {
+      throw error // without a header nothing holds
+    })
+    return { header, log, damage: error.message }
   } finally {
     await handle.close()
   }
-}
-
-function isDamage(error: unknown): error is Error {
-  return error instanceof InvalidEventError || (error instanceof SessionPersistenceError && error.code === 'SESSION_DAMAGED')
 }

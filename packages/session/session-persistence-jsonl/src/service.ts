@@ -3,7 +3,7 @@
  */
 import { Context, Service } from '@deepseek-ai/cordis'
 import { resolve } from 'node:path'
-import type { SessionHeader, SessionListing, SessionStore } from '@deepseek-ai/dsh-session'
+import type { SessionEvent, SessionHeader, SessionListing, SessionStore } from '@deepseek-ai/dsh-session'
 import { SessionPersistence } from '@deepseek-ai/dsh-session-persistence'
 import { z } from 'zod'
 import { JsonlStorage } from './storage.ts'
@@ -29,8 +29,8 @@ export class JsonlSessionPersistence extends SessionPersistence {
     return this.storage.create(header)
   }
 
-  override open(id: string): Promise<SessionStore> {
-    return this.storage.open(id)
+  override open(id: string, take?: (event: SessionEvent) => void): Promise<SessionStore> {
+    return this.storage.open(id, take)
   }
 
   override list(): Promise<readonly SessionListing[]> {

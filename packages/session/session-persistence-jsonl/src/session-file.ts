@@ -3,10 +3,11 @@
  */
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { SessionEvent, SessionHeader } from '@deepseek-ai/dsh-session'
+import { InvalidEventError, type SessionEvent, type SessionHeader } from '@deepseek-ai/dsh-session'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { chunksOf, isSystemError, publish, writeLines } from './files.ts'
 import { checkHeaderLength, describeTail, encodeEvent, encodeHeader, LineSplitter, LogParser, parseHeader, type TornTail } from './lines.ts'
+import { Offsets } from './offsets.ts'
 
 export interface SessionFile {
   readonly header: SessionHeader
@@ -24,7 +25,8 @@ export interface SessionFile {
 export async function readSessionFile(path: string): Promise<SessionFile> {
   const handle = await openFile(path, 'r')
   try {
-    const { header, events, torn } = await loadLog(handle, path)
+    const events: SessionEvent[] = []
+    const { header, torn } = await loadLog(handle, path, event => events.push(event))
     return { header, events, notices: torn === null ? [] : [`${path}: ${describeTail(torn)}; it was left out`] }
   } finally {
     await handle.close()
@@ -58,21 +60,32 @@ export async function readSessionHeader(handle: FileHandle, path: string): Promi
 
 export interface LoadedLog {
   readonly header: SessionHeader
-  readonly events: SessionEvent[]
+  readonly offsets: Offsets
   readonly torn: TornTail | null
   /** Where the next line belongs. */
   readonly goodBytes: number
 }
 
-/** Reads a log from its first byte to its last. @throws as `readSessionFile`. */
-export async function loadLog(handle: FileHandle, path: string): Promise<LoadedLog> {
+/**
+ * Reads a log from its first byte to its last and hands every event on.
+ *
+ * @throws as `readSessionFile`; an `InvalidEventError` of `take` is damage, too, and any other error of it passes as it is.
+ */
+export async function loadLog(handle: FileHandle, path: string, take: (event: SessionEvent) => void): Promise<LoadedLog> {
   const parser = new LogParser(path)
-  const events: SessionEvent[] = []
+  const offsets = new Offsets()
   for await (const chunk of chunksOf(handle)) {
-    for (const event of parser.push(chunk)) events.push(event)
+    for (const event of parser.push(chunk)) {
+      offsets.push(parser.eventOffsetBytes)
+      try {
+        take(event)
+      } catch (error) {
+        throw error instanceof InvalidEventError ? parser.damaged(error) : error
+      }
+    }
   }
   const torn = parser.end()
-  return { header: parser.header, events, torn, goodBytes: parser.goodBytes }
+  return { header: parser.header, offsets, torn, goodBytes: parser.goodBytes }
 }
 
 /** Opens a file. @throws SessionPersistenceError `SESSION_NOT_FOUND` when there is none. */

@@ -5,11 +5,12 @@ import { access, readdir, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '@deepseek-ai/dsh-llm'
-import type { SessionHeader, SessionHolder, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
+import type { SessionEvent, SessionHeader, SessionHolder, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
 import { checkSessionId, SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { isSystemError, makeDirectory, publish, writeLines } from './files.ts'
 import { encodeHeader } from './lines.ts'
 import { acquireLock, holderOf } from './lock.ts'
+import { Offsets } from './offsets.ts'
 import { loadLog, openFile, readSessionHeader } from './session-file.ts'
 import { JsonlStore } from './store.ts'
 import { setAside } from './torn.ts'
@@ -48,20 +49,20 @@ export class JsonlStorage implements SessionStorage {
       }).catch(cause => {
         throw writeFailed(path, cause)
       })
-      return new JsonlStore({ path, handle, header, events: [], durableBytes, notices: [], release })
+      return new JsonlStore({ path, handle, header, offsets: new Offsets(), durableBytes, notices: [], release })
     })
   }
 
-  async open(id: string): Promise<SessionStore> {
+  async open(id: string, take: (event: SessionEvent) => void = () => {}): Promise<SessionStore> {
     checkSessionId(id)
     const path = this.pathOf(id)
     const handle = await openFile(path, 'r+')
     try {
       return await this.hold(id, path, async release => {
-        const { header, events, torn, goodBytes } = await loadLog(handle, path)
+        const { header, offsets, torn, goodBytes } = await loadLog(handle, path, take)
         checkName(header, id, path)
         const notices = torn === null ? [] : [await setAside(handle, path, torn)]
-        return new JsonlStore({ path, handle, header, events, durableBytes: goodBytes, notices, release })
+        return new JsonlStore({ path, handle, header, offsets, durableBytes: goodBytes, notices, release })
       })
     } catch (error) {
       await handle.close()

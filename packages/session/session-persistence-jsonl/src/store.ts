@@ -5,8 +5,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import type { Seq, SessionEvent, SessionHeader, SessionStore } from '@deepseek-ai/dsh-session'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
-import { chunksOfSync } from './files.ts'
+import { SyncReader } from './files.ts'
 import { encodeEvent, LineSplitter, textOf } from './lines.ts'
+import type { Offsets } from './offsets.ts'
 import { LineWriter } from './writer.ts'
 
 export interface JsonlStoreInit {
@@ -14,8 +15,8 @@ export interface JsonlStoreInit {
   /** Open for reading and writing; the store closes it. */
   readonly handle: FileHandle
   readonly header: SessionHeader
-  /** What the file holds, all of it durable; the store empties the list as it hands them out. */
-  readonly events: SessionEvent[]
+  /** Of the events in the file, all of them durable. The store goes on with the list. */
+  readonly offsets: Offsets
   readonly durableBytes: number
   readonly notices: readonly string[]
   /** Called once, when the file is closed. */
@@ -25,62 +26,68 @@ export interface JsonlStoreInit {
 export class JsonlStore implements SessionStore {
   readonly header: SessionHeader
   readonly notices: readonly string[]
+  private readonly path: string
   private readonly handle: FileHandle
+  private readonly reader: SyncReader
   private readonly writer: LineWriter
   private readonly release: () => Promise<void>
-  private nextSeq: Seq
-  /** What opening parsed, until the first read takes it: a log is not held twice. */
-  private loaded: SessionEvent[] | undefined
+  /** Where the line of each event begins, of those too that are not written yet. */
+  private readonly offsets: Offsets
+  /** Where the next line will begin. */
+  private endBytes: number
   private closing: Promise<void> | undefined
 
   constructor(init: JsonlStoreInit) {
     this.header = init.header
     this.notices = init.notices
+    this.path = init.path
     this.handle = init.handle
+    this.reader = new SyncReader(init.path, init.handle)
     this.writer = new LineWriter(init.path, init.handle, init.durableBytes)
     this.release = init.release
-    this.nextSeq = init.events.length
-    this.loaded = init.events
+    this.offsets = init.offsets
+    this.endBytes = init.durableBytes
   }
 
   append(event: SessionEvent): void {
-    this.refuseClosed('append to')
-    if (event.seq !== this.nextSeq) {
-      throw new SessionPersistenceError('SESSION_OUT_OF_ORDER', `session ${this.header.id}: event ${event.seq} (${event.type}) was appended where ${this.nextSeq} comes next`)
+    if (this.closing !== undefined) {
+      throw new SessionPersistenceError('SESSION_CLOSED', `session ${this.header.id} is closed; open it again to append ${event.type}`)
     }
-    this.writer.append(encodeEvent(event))
-    this.nextSeq += 1
+    const next = this.offsets.length
+    if (event.seq !== next) {
+      throw new SessionPersistenceError('SESSION_OUT_OF_ORDER', `session ${this.header.id}: event ${event.seq} (${event.type}) was appended where ${next} comes next`)
+    }
+    const line = encodeEvent(event)
+    this.writer.append(line)
+    this.offsets.push(this.endBytes)
+    this.endBytes += Buffer.byteLength(line)
   }
 
-  /**
-   * The events from `from` on, flushed or not, as they are when iteration begins. The first read after opening hands over
-   * what opening parsed; later ones read the file again.
-   */
+  /** One event, flushed or not: a read of its line, and its parsing. */
+  at(seq: Seq): SessionEvent {
+    const { length } = this.offsets
+    if (!Number.isInteger(seq) || seq < 0 || seq >= length) throw new RangeError(`session ${this.header.id} has no event ${seq}: it has ${length} events, numbered from 0`)
+    const { pendingLines } = this.writer
+    const firstPending = length - pendingLines.length
+    if (seq >= firstPending) return JSON.parse(pendingLines[seq - firstPending]!) as SessionEvent
+    const end = seq + 1 < length ? this.offsets.at(seq + 1) : this.endBytes
+    return this.parse(this.reader.bytes(this.offsets.at(seq), end), seq)
+  }
+
+  /** The events from `from` on, flushed or not, as they are when iteration begins: one pass over the file from there. */
   *read(from: Seq = 0): Generator<SessionEvent> {
-    this.refuseClosed('read')
-    const loaded = this.loaded ?? []
-    this.loaded = undefined
     const { durableBytes } = this.writer
     const pending = this.writer.pendingLines.slice()
-    const firstPending = this.nextSeq - pending.length
+    const firstPending = this.offsets.length - pending.length
 
-    let next = Math.max(from, loaded.length)
-    loaded.reverse()
-    for (let event = loaded.pop(); event !== undefined; event = loaded.pop()) {
-      if (event.seq >= from) yield event
-    }
-    if (next < firstPending) {
-      let seq = -1 // the header's line
+    let seq = from
+    if (seq < firstPending) {
       const splitter = new LineSplitter()
-      for (const chunk of chunksOfSync(this.handle, durableBytes)) {
-        for (const line of splitter.push(chunk)) {
-          if (seq >= next) yield JSON.parse(textOf(line)) as SessionEvent
-          seq += 1
-        }
+      for (const chunk of this.reader.chunks(this.offsets.at(seq), durableBytes)) {
+        for (const line of splitter.push(chunk)) yield this.parse(line, seq++)
       }
-      next = firstPending
     }
-    for (const line of pending.slice(next - firstPending)) yield JSON.parse(line) as SessionEvent
+    for (const line of pending.slice(seq - firstPending)) yield JSON.parse(line) as SessionEvent
   }
 
   flush(): Promise<void> {
@@ -104,14 +111,20 @@ export class JsonlStore implements SessionStore {
       const lost = this.writer.pendingLines.length
       throw new SessionPersistenceError('SESSION_WRITE_FAILED', `session ${this.header.id} was closed, and its last ${lost} events are lost: ${messageOf(cause)}`, { cause })
     } finally {
-      this.loaded = undefined
       await this.handle.close()
       await this.release()
     }
   }
 
-  private refuseClosed(act: string): void {
-    if (this.closing === undefined) return
-    throw new SessionPersistenceError('SESSION_CLOSED', `session ${this.header.id} is closed; open it again to ${act} it`)
+  /** What was written is no longer there: said as clearly as when a session is opened. */
+  private parse(line: Uint8Array, seq: Seq): SessionEvent {
+    let event: SessionEvent | undefined
+    try {
+      event = JSON.parse(textOf(line)) as SessionEvent
+    } catch {
+      // told below
+    }
+    if (event?.seq === seq) return event
+    throw new SessionPersistenceError('SESSION_DAMAGED', `${this.path}: event ${seq} is no longer at offset ${this.offsets.at(seq)}; another program changed the file`)
   }
 }

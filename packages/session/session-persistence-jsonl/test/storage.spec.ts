@@ -1,8 +1,11 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { Context } from '@deepseek-ai/cordis'
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SessionEvent } from '@deepseek-ai/dsh-session'
+import { SessionService, type SessionEvent, type SurfacePlacement } from '@deepseek-ai/dsh-session'
+import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { describe, expect, it } from 'vitest'
 import { encodeEvent, encodeHeader } from '../src/lines.ts'
+import JsonlSessionPersistence from '../src/index.ts'
 import { copyOf, event, events, header, storageIn, temporaryFolder } from './folder.ts'
 
 const text = (path: string): string => readFileSync(path, 'utf8')
@@ -83,6 +86,60 @@ describe('a torn end', () => {
   })
 })
 
+describe('reading back', () => {
+  it('goes on after closing, and does not mistake another file for its own', async () => {
+    const { dir, path } = folderWith(...events(3))
+    const store = await storageIn(dir).storage.open('one')
+    await store.close()
+    expect([store.at(1), ...store.read(1)]).toEqual([event(1), event(1), event(2)])
+    renameSync(path, `${path}.elsewhere`)
+    expect(() => store.at(1)).toThrow('ENOENT')
+    cpSync(`${path}.elsewhere`, path)
+    expect(() => store.at(1)).toThrow(`${path}: another file has taken its place`)
+    expect(() => [...store.read()]).toThrow(`${path}: another file has taken its place`)
+  })
+
+  it('names the event that is no longer where it was written', async () => {
+    const { dir, path } = folderWith(...events(3))
+    const store = await storageIn(dir).storage.open('one')
+    const damaged = { code: 'SESSION_DAMAGED', message: expect.stringContaining(`${path}: event 1 is no longer at offset`) }
+    const whole = text(path)
+    writeFileSync(path, whole.replace('message 1', 'mess"ge 1'))
+    expect(() => store.at(1)).toThrow(expect.objectContaining(damaged))
+    expect(() => [...store.read()]).toThrow(expect.objectContaining(damaged))
+    expect(store.at(2)).toEqual(event(2))
+    writeFileSync(path, whole.slice(0, -10))
+    expect(() => store.at(2)).toThrow(`${path} ends before offset ${whole.length}; another program changed it`)
+    writeFileSync(path, whole)
+    expect([...store.read()]).toEqual(events(3))
+  })
+
+  it('gives a session that goes on what it said before its compaction', async () => {
+    const { dir } = folderWith()
+    rmSync(join(dir, 'one.jsonl'))
+    const ctx = new Context()
+    await ctx.plugin(JsonlSessionPersistence, { dir })
+    await ctx.plugin(SessionService)
+    const sessions = ctx.get('sessions')!
+    const session = await sessions.create({ id: 'one' })
+    const say = (data: string, surface: SurfacePlacement = { surfaceOp: 'append' }) =>
+      session.append('user/message', { content: [{ type: 'text', text: data }], source: { kind: 'user' } }, surface)
+    for (let seq = 0; seq < 2_000; seq++) say(`said ${seq} 中`)
+    const sourceEventSeqs = session.surface.entries.slice(0, 1_990)
+    say('summary', { surfaceOp: { op: 'replace', start: 0, end: 1_989 }, sourceEventSeqs })
+    const before = [...session.log.from(0)]
+    await sessions.close(session)
+    const resumed = await sessions.resume('one')
+    for (const one of [session, resumed]) {
+      expect([...one.log.from(0)].slice(0, 2_001)).toEqual(before)
+      expect([0, 7, 1_989, 1_990, 2_000].map(seq => one.log.at(seq))).toEqual([0, 7, 1_989, 1_990, 2_000].map(seq => before[seq]))
+      expectReplays(one)
+    }
+    expect(resumed.deriveMessages()).toEqual(session.deriveMessages())
+    await ctx.fiber.dispose()
+  })
+})
+
 describe('what cannot be opened', () => {
   const damaged = encodeHeader(header) + encodeEvent(event(0)) + 'x\n' + encodeEvent(event(2))
   it.each([
@@ -98,6 +155,20 @@ describe('what cannot be opened', () => {
     for (let attempt = 0; attempt < 2; attempt++) {
       await expect(storage.open('one')).rejects.toMatchObject({ code, message: expect.stringContaining(reason) })
     }
+    expect(text(path)).toBe(before)
+    expect(readdirSync(dir)).toEqual(['one.jsonl'])
+  })
+
+  it('an event that no session can hold is damage, found before a torn end is set aside', async () => {
+    const { dir, path } = folderWith(event(0), { ...event(1), surfaceOp: { op: 'replace', start: 7, end: 7 } } as SessionEvent, event(2), '{"seq":3')
+    const before = text(path)
+    const ctx = new Context()
+    await ctx.plugin(JsonlSessionPersistence, { dir })
+    await ctx.plugin(SessionService)
+    await expect(ctx.get('sessions')!.resume('one')).rejects.toMatchObject({
+      code: 'SESSION_DAMAGED', message: expect.stringContaining(`${path}: line 3: event 1 (user/message) is refused: start 7 is no current entry`),
+    })
+    await ctx.fiber.dispose()
     expect(text(path)).toBe(before)
     expect(readdirSync(dir)).toEqual(['one.jsonl'])
   })

@@ -3,7 +3,7 @@
  *
  * `sessionPersistenceContract('jsonl', makeStorage)` in a spec file is all it takes.
  */
-import type { SessionEvent, SessionHeader, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
+import { InvalidEventError, type SessionEvent, type SessionHeader, type SessionStorage, type SessionStore } from '@deepseek-ai/dsh-session'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 export interface StorageUnderTest {
@@ -168,6 +168,71 @@ export function sessionPersistenceContract(name: string, makeStorage: () => Prom
         fill(store, messages(2, count))
         expect(all(store)).toEqual(messages(count + 2))
         expect([...store.read(count)]).toEqual(messages(2, count))
+      })
+    })
+
+    describe('at is one event of what was appended', () => {
+      it('answers for any seq, flushed or not, and after closing', async () => {
+        const store = await storage.create(header)
+        fill(store, [...awkward, unknownEvent(awkward.length)])
+        await store.flush()
+        fill(store, messages(3, awkward.length + 1))
+        const expected = [...awkward, unknownEvent(awkward.length), ...messages(3, awkward.length + 1)]
+        const everySeq = (of: SessionStore): SessionEvent[] => expected.map((_, seq) => of.at(seq))
+        expect(everySeq(store)).toEqual(expected)
+        await store.close()
+        expect(everySeq(store)).toEqual(expected)
+        expect(all(store)).toEqual(expected)
+        expect(everySeq(await storage.open(header.id))).toEqual(expected)
+      })
+
+      it('gives the caller an object of its own', async () => {
+        const store = await storage.create(header)
+        fill(store, messages(1))
+        expect(store.at(0)).not.toBe(store.at(0))
+        Object.assign(store.at(0), { type: 'spoilt' })
+        expect(store.at(0)).toEqual(message(0, 'message 0'))
+      })
+
+      it.each([-1, 2, 0.5, Number.NaN])('names an event %d that is not there', async seq => {
+        const store = await storage.create(header)
+        fill(store, messages(2))
+        expect(() => store.at(seq)).toThrow(RangeError)
+        expect(() => store.at(seq)).toThrow(`no event ${seq}`)
+      })
+    })
+
+    describe('opening', () => {
+      const stored = async (count: number): Promise<void> => {
+        const store = await storage.create(header)
+        fill(store, messages(count))
+        await store.close()
+      }
+
+      it('hands over every event once, in order', async () => {
+        await stored(5)
+        const taken: SessionEvent[] = []
+        const store = await storage.open(header.id, event => void taken.push(event))
+        expect(taken).toEqual(messages(5))
+        fill(store, messages(1, 5))
+        expect(all(store)).toEqual(messages(6))
+        expect(taken).toHaveLength(5)
+      })
+
+      it('fails with what the taker throws, and lets go of the session', async () => {
+        await stored(5)
+        const refusal = new Error('not this one')
+        await expect(storage.open(header.id, event => { if (event.seq === 3) throw refusal })).rejects.toBe(refusal)
+        expect(all(await storage.open(header.id))).toEqual(messages(5))
+      })
+
+      it('calls an event damage that no log can hold', async () => {
+        await stored(5)
+        const refusal = new InvalidEventError('user/message', 3, 'it is odd')
+        await expect(storage.open(header.id, event => { if (event.seq === 3) throw refusal })).rejects.toMatchObject({
+          code: 'SESSION_DAMAGED', cause: refusal, message: expect.stringContaining(refusal.message),
+        })
+        expect(all(await storage.open(header.id))).toEqual(messages(5))
       })
     })
 

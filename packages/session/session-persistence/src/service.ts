@@ -4,7 +4,7 @@
  * A store subclasses this and passes the contract suite (`@deepseek-ai/dsh-session-persistence/contract`) unchanged.
  */
 import { Context, Service } from '@deepseek-ai/cordis'
-import type { SessionHeader, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
+import type { SessionEvent, SessionHeader, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -25,12 +25,14 @@ export abstract class SessionPersistence extends Service implements SessionStora
   abstract create(header: SessionHeader): Promise<SessionStore>
 
   /**
-   * The session with all its whole events; what a crash left half written is set aside and told in `notices`.
+   * The session with all its whole events; what a crash left half written is set aside and told in `notices`. Every event is
+   * handed to `take` in order, in the one pass that also checks them.
    *
    * @throws SessionPersistenceError `SESSION_NOT_FOUND`, `SESSION_BUSY`, `SESSION_DAMAGED`, `SESSION_VERSION`,
-   * `SESSION_FOREIGN`, `SESSION_ID_INVALID`; nothing was changed then.
+   * `SESSION_FOREIGN`, `SESSION_ID_INVALID`, `SESSION_WRITE_FAILED` when it cannot be made the caller's to write, and what
+   * `take` throws; an `InvalidEventError` of it becomes `SESSION_DAMAGED`. Nothing was changed then.
    */
-  abstract open(id: string): Promise<SessionStore>
+  abstract open(id: string, take?: (event: SessionEvent) => void): Promise<SessionStore>
 
   /** Every readable session, the latest change first; one that cannot be read is reported in the log and left out. */
   abstract list(): Promise<readonly SessionListing[]>
