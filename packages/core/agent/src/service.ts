@@ -15,6 +15,7 @@ import type {
   RequestErrorResult,
   RequestEvent,
 } from './agent.ts'
+import { pendingInput } from './inbox.ts'
 import { AgentRunner, type RunnerHost } from './runner.ts'
 
 declare module '@deepseek-ai/cordis' {
@@ -55,6 +56,7 @@ export class AgentService extends Service {
       statusChanged: agent => tell('agent/status', agent, agent.status),
       report: (message, error) => ctx.logger('agents').error('%s: %s', message, traceOf(error)),
     }
+    ctx.on('session/loading', log => void pendingInput({ header: {}, read: fold => log.read(fold) }))
     ctx.on('session/closed', session => {
       const entry = this.entries.get(session.id)
       if (entry?.runner.session === session) void entry.dispose()

@@ -10,8 +10,8 @@
  *     memory     ·  ·  ■  ·  ·  ■  ■  ·  ■■■■■■■■■■■■■■■■■■        ■ held   · read back when asked for
  *                      current entries    all of them
  *
- * Every fold known by then has seen what leaves memory, so only one that is read for the first time goes back to the source:
- * once, from the first event to the last.
+ * Every fold that was read before has seen what leaves memory; only one that is read for the first time goes back to the
+ * source, once, from the first event on. Reading it while the log is still empty saves that.
  */
 import { isSurfaceType, type Seq, type SessionEvent } from './events.ts'
 import type { Fold, LogView, SurfaceChange } from './fold.ts'
@@ -23,8 +23,6 @@ import { Surface } from './surface.ts'
 export interface EventLogInit {
   /** Reads back every event committed here. Without it, all of them stay in memory. */
   readonly source?: EventSource
-  /** Folds that will be read: known from the start, they see each event as it passes. */
-  readonly folds?: Iterable<Fold<unknown>>
   /** The newest events, at least, that stay in memory whatever they are; 256 by default, a few steps of a loop. */
   readonly recentEvents?: number
 }
@@ -46,16 +44,15 @@ export class EventLog implements LogView {
   private readonly recentEvents: number
   /** Undefined where the event has left memory. */
   private readonly events: (SessionEvent | undefined)[] = []
-  /** From here on all events are in memory, and every known fold has seen all before. */
+  /** From here on all events are in memory, and every fold ever read has seen all before. */
   private recentFrom: Seq = 0
   /** What each replace did; an append needs no record, it lands at the end. */
   private readonly replacements = new Map<Seq, SurfaceChange>()
   private readonly cells = new Map<Fold<unknown>, FoldCell>()
 
-  constructor({ source, folds = [], recentEvents = 256 }: EventLogInit = {}) {
+  constructor({ source, recentEvents = 256 }: EventLogInit = {}) {
     this.source = source
     this.recentEvents = recentEvents
-    for (const fold of folds) this.cellOf(fold)
   }
 
   get length(): number {
@@ -110,23 +107,18 @@ export class EventLog implements LogView {
 
   /** The state of `fold` after every event so far. */
   read<S>(fold: Fold<S>): S {
-    const cell = this.cellOf(fold)
+    let cell = this.cells.get(fold as Fold<unknown>)
+    if (cell === undefined) {
+      cell = { fold: fold as Fold<unknown>, state: fold.init(), next: 0, length: 0 }
+      this.cells.set(cell.fold, cell)
+    }
     this.catchUp(cell)
     return cell.state as S
   }
 
-  /** Every fold that was given or ever read here. */
+  /** Every fold that was ever read here. */
   folds(): Iterable<Fold<unknown>> {
     return this.cells.keys()
-  }
-
-  private cellOf(fold: Fold<unknown>): FoldCell {
-    let cell = this.cells.get(fold)
-    if (cell === undefined) {
-      cell = { fold, state: fold.init(), next: 0, length: 0 }
-      this.cells.set(fold, cell)
-    }
-    return cell
   }
 
   private catchUp(cell: FoldCell): void {

@@ -4,7 +4,7 @@
 import { Context, Service } from '@deepseek-ai/cordis'
 import { randomUUID } from 'node:crypto'
 import type { Seq, SessionEvent } from './events.ts'
-import type { Fold, LogView } from './fold.ts'
+import type { LogView } from './fold.ts'
 import { registerInvariant, type SessionGuard } from './guard.ts'
 import { sessionInvariant } from './invariants.ts'
 import { EventLog } from './log.ts'
@@ -13,7 +13,7 @@ import { completeInterruptedTurn } from './repair.ts'
 import { Session, type SessionInit, type SessionObserver } from './session.ts'
 import type { EventSource, SessionHeader, SessionListing, SessionStorage, SessionStore } from './storage.ts'
 import { teller, traceOf, type Tell } from './tell.ts'
-import { requestFold, turnFold, type TurnState } from './turns.ts'
+import { requestFold, turnFold, type FoldReader, type TurnState } from './turns.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -21,10 +21,10 @@ declare module '@deepseek-ai/cordis' {
   }
   interface Events {
     /**
-     * A log is about to be read from its store. Whoever will read a fold of it adds the fold, which then sees each event as it
-     * passes; one that is read first later costs another pass over what is stored.
+     * An empty log is about to be filled. A fold that is read of it now sees each event as it passes; one that is first read
+     * later may cost another pass over what is stored.
      */
-    'session/folds'(folds: Set<Fold<unknown>>): void
+    'session/loading'(log: FoldReader): void
     /** A session is ready: created, resumed or forked. Its log holds what came before, closers of an interrupted turn too. */
     'session/created'(session: Session): void
     /** An event was committed since. A listener that throws is logged and does not stop the others; it may not append. */
@@ -179,9 +179,10 @@ export class SessionService extends Service {
 
   /** A log that reads back from `source` what it lets go of. */
   private newLog(source: EventSource | undefined): EventLog {
-    const folds = new Set<Fold<unknown>>([turnFold, requestFold, messagesFold])
-    this.tell('session/folds', folds)
-    return new EventLog({ folds, ...(source === undefined ? {} : { source }) })
+    const log = new EventLog(source === undefined ? {} : { source })
+    for (const fold of [turnFold, requestFold, messagesFold]) log.read<unknown>(fold)
+    this.tell('session/loading', log)
+    return log
   }
 
   private async load(id: string): Promise<Session> {

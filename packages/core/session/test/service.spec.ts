@@ -135,10 +135,10 @@ describe('resume', () => {
     expect(logged).toEqual(['a torn line of 100% was set aside in %s'])
   })
 
-  it('takes each event once, shows it to every fold that was named, and reads nothing twice', async () => {
+  it('takes each event once, shows it to every fold that was read while it loaded, and reads nothing twice', async () => {
     const { sessions, ctx, storage } = await start()
     const count: Fold<number> = { init: () => 0, apply: seen => seen + 1 }
-    ctx.on('session/folds', folds => void folds.add(count))
+    ctx.on('session/loading', log => void log.read(count))
     const first = await sessions.create({ id: 'one' })
     for (let turn = 1; turn <= 300; turn++) draw(first, `T${turn} u t${turn}`)
     draw(first, 'T301 S1 a(x)')

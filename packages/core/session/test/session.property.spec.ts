@@ -234,14 +234,14 @@ function run(operation: Operation, pair: Pair, left: Pair[], seen: Seen): Pair {
   }
 }
 
-/** A log loaded from lines of JSON that keeps as little in memory as it may; `known` folds see the events as they pass. */
+/** A log loaded from lines of JSON that keeps as little in memory as it may; where folds are `known`, they see the events as they pass. */
 function loaded(stored: string[], { recentEvents, known }: { readonly recentEvents: number; readonly known: boolean }): EventLog {
   const parse = (line: string): SessionEvent => JSON.parse(line)
   const log = new EventLog({
     source: { at: seq => parse(stored[seq]!), read: (from = 0) => stored.slice(from).map(parse) },
     recentEvents,
-    folds: known ? [followingFold, historyFold] : [],
   })
+  if (known) for (const fold of [followingFold, historyFold]) log.read<unknown>(fold)
   for (const line of stored) log.load(parse(line))
   return log
 }

@@ -25,7 +25,9 @@ export class TokenMeterService extends Service implements TokenMeter {
 
   constructor(ctx: Context, config: z.output<typeof Config> = {}) {
     super(ctx, 'tokenMeter')
-    this.meter = tokenMeter(config)
+    const meter = tokenMeter(config)
+    this.meter = meter
+    ctx.on('session/loading', log => void meter.measure(log))
   }
 
   measure(session: FoldReader, options?: MeasureOptions): Measurement {
