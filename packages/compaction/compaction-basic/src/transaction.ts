@@ -88,7 +88,7 @@ export async function compactSpan(attempt: Attempt): Promise<Omit<CompactionResu
   const { surface } = session
   const unchanged = attempt.stable === 'surface'
     ? surface.replaceGeneration === generation && surface.entries.length === length
-    : surface.positionOf(shadowedRange.start) === span.from && shadowedSeqs.every((seq, index) => surface.entries[span.from + index] === seq)
+    : shadowedSeqs.every((seq, index) => surface.entries[span.from + index] === seq)
   if (!unchanged) return fail('changed', new Error('the conversation changed while its summary was written'))
   if (checkpoint.tokens >= shadowedTokens) {
     return fail('not-smaller', new Error(`the checkpoint of ${checkpoint.tokens} tokens is not smaller than the ${shadowedTokens} it would replace`))

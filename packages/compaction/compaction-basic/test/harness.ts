@@ -38,6 +38,8 @@ export interface HarnessInit {
   readonly engine?: new (ctx: Context, config?: BasicCompactionConfig) => BasicCompactionEngine
   readonly sink?: EventSink
   readonly seed?: Iterable<SessionEvent>
+  /** What others set up before the engine comes. */
+  readonly before?: (ctx: Context) => void
   readonly options?: AgentOptions
   readonly tools?: readonly Tool[]
   readonly system?: string
@@ -60,6 +62,7 @@ export async function harness(init: HarnessInit = {}): Promise<Harness> {
   await ctx.plugin(LlmService)
   await ctx.plugin(TokenMeterService, { charsPerToken: 4 })
   for (const plugin of [SystemPromptService, ToolService, AgentService]) await ctx.plugin(plugin)
+  init.before?.(ctx)
   const fiber = ctx.plugin(Engine, config)
   await fiber
   if (replies !== undefined) await ctx.plugin(AgentLoop)

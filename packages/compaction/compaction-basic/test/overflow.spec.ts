@@ -6,7 +6,7 @@ import type { GenerateOptions, LlmFailure, ScriptedReply } from '@deepseek-ai/ds
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
 import { BasicCompactionEngine, type Summary } from '../src/index.ts'
-import { bracketsOf, converse, expectSound, harness, requestError, SUMMARY, surfaceOf, until, type Harness, type HarnessInit } from './harness.ts'
+import { bracketsOf, converse, expectSound, harness, preStep, requestError, SUMMARY, surfaceOf, until, type Harness, type HarnessInit } from './harness.ts'
 
 const OVERFLOW: LlmFailure = { code: 'CONTEXT_WINDOW_EXCEEDED', message: 'prompt is too long: 250,000 tokens > 200,000 maximum', limitTokens: 200_000 }
 const overflow: ScriptedReply = { failure: OVERFLOW }
@@ -197,6 +197,60 @@ describe('beats no cancel', () => {
     converse(all.session, 'u2000 a1000 u1000 a500')
     expect(await requestError(all, OVERFLOW, controller.signal)).toBe(undefined)
     expect(bracketsOf(all.session)).toBe('start(context-overflow) summary(replay) checkpoint end')
+  })
+})
+
+describe('a limit that the refusal names', () => {
+  const learned = ({ session }: Harness) => [...session.log.from(0)].filter(event => event.type === 'request/context').map(({ data }) => data)
+  const naming = (limitTokens: number, requestedTokens?: number): LlmFailure => ({ ...OVERFLOW, limitTokens, ...(requestedTokens === undefined ? {} : { requestedTokens }) })
+
+  async function told(failure: LlmFailure, init: HarnessInit = {}): Promise<Harness> {
+    const all = await harness({ info: {}, ...init })
+    converse(all.session, 'u2000 a1000 u1000 a500')
+    await requestError(all, failure)
+    return all
+  }
+
+  it('is the session’s from then on: pressure is judged by it', async () => {
+    const all = await told(naming(3_000))
+    expect(learned(all)).toEqual([{ provider: 'scripted', model: 'm', contextWindow: 3_000, learned: true }])
+    converse(all.session, 'u1000 a400')
+    await preStep(all)
+    expect(bracketsOf(all.session)).toMatch(/^start\(context-overflow\) .* end start\(pressure\) .* end$/)
+    expectSound(all.session)
+  })
+
+  it('makes a known window smaller, never larger', async () => {
+    const all = await told(naming(3_000), { info: { contextWindow: 100_000 } })
+    converse(all.session, 'u1000 a400')
+    await preStep(all)
+    expect(bracketsOf(all.session)).toContain('start(pressure)')
+  })
+
+  it.each<[string, LlmFailure, HarnessInit]>([
+    ['it is less than any window', naming(1_023), {}],
+    ['it is more than was sent', naming(4_501), {}],
+    ['it is more than was asked for, as the provider counted', naming(4_000, 3_999), {}],
+    ['the adapter knew it', naming(4_000), { info: { contextWindow: 4_000 } }],
+  ])('is not believed, or nothing new, where %s', async (_title, failure, init) => {
+    expect(learned(await told(failure, init))).toEqual([])
+  })
+
+  it('is learned once, and forgotten once an answer disproves it', async () => {
+    const all = await told(naming(3_000))
+    converse(all.session, 'u1000')
+    await requestError(all, naming(3_000))
+    expect(learned(all)).toHaveLength(1)
+    const step = { turn: 3, step: 1 }
+    all.session.append('step/start', step)
+    all.session.append('assistant/message', { ...step, content: [{ type: 'text', text: 'ok' }], provider: 'scripted', model: 'm', finish: 'stop', usage: { inputTokens: 3_001, outputTokens: 1 } }, { surfaceOp: 'append' })
+    all.session.append('step/end', step)
+    const { length } = all.session.log
+    converse(all.session, 'u2500 a10')
+    await preStep(all)
+    expect(bracketsOf(all.session, length)).toBe('')
+    expect(all.warnings()).toContainEqual(expect.stringContaining('is not known'))
+    expectSound(all.session)
   })
 })
 

@@ -73,6 +73,19 @@ it('stands after a step’s end and before the next step’s start', async () =>
   expect(types.slice(start - 1, start + 5)).toEqual(['step/end', 'compaction/start', 'compaction/summary', 'user/message', 'compaction/end', 'step/start'])
 })
 
+it('comes before whoever reads the surface to add context, also those who were there first', async () => {
+  const seen: number[] = []
+  const all: Harness = await harness({
+    before: ctx => void ctx.on('agent/pre-step', async ({ agent }, next) => {
+      seen.push(agent.session.surface.replaceGeneration)
+      return next()
+    }),
+  })
+  converse(all.session, 'u3000 a3000 u1000 a1500')
+  await preStep(all)
+  expect(seen).toEqual([1])
+})
+
 it('what follows is sent the checkpoint and the tail', async () => {
   const all = await runaway()
   const next = all.model.requests[all.model.requests.findIndex(({ purpose }) => purpose === 'compaction') + 1]!
