@@ -3,8 +3,9 @@
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
-import type { Seq, Session } from '@deepseek-ai/dsh-session'
+import { registerInvariant, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { ShadowedRange } from './events.ts'
+import { compactionInvariant } from './invariant.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -47,6 +48,7 @@ export interface CompactionResult {
 export abstract class CompactionEngine extends Service {
   constructor(ctx: Context) {
     super(ctx, 'compaction')
+    registerInvariant(ctx, compactionInvariant)
   }
 
   /**

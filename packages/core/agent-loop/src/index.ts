@@ -1,1 +1,2 @@
+export { loopInvariant } from './derivable.ts'
 export { AgentLoop, AgentLoop as default } from './service.ts'

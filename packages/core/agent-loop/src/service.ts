@@ -3,7 +3,8 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import { busOf } from '@deepseek-ai/dsh-llm'
-import { teller } from '@deepseek-ai/dsh-session'
+import { registerInvariant, teller } from '@deepseek-ai/dsh-session'
+import { loopInvariant, requestFaults } from './derivable.ts'
 import { runTurn } from './loop.ts'
 
 export class AgentLoop {
@@ -17,5 +18,17 @@ export class AgentLoop {
       const { session } = agent
       return runTurn({ ctx, events, tell, llm, systemPrompt, tools, agent, session, signal, refusedUnsent: false })
     })
+    registerInvariant(ctx, loopInvariant)
+    ctx.inject(['invariants', 'agents'], checkRequests)
   }
+}
+
+/** Stops an ordinary request that is not what the log says. Prepended: what others make of it on the way is their doing. */
+function checkRequests(ctx: Context): void {
+  ctx.on('llm/stream', ({ options }, next) => {
+    const session = options.purpose === undefined && options.sessionId !== undefined ? ctx.agents.get(options.sessionId)?.session : undefined
+    const faults = session === undefined ? [] : requestFaults(session, options)
+    if (faults.length > 0) throw new Error(`a request of session ${options.sessionId} cannot be derived from its log: ${faults.join('; ')}`)
+    return next()
+  }, { prepend: true })
 }

@@ -4,8 +4,9 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentService, { type Agent, type AgentOptions } from '@deepseek-ai/dsh-agent'
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import LlmService, { ScriptedAdapter, textOf, type ContentBlock, type ScriptedInit, type ScriptedReply } from '@deepseek-ai/dsh-llm'
-import SessionService, { Session, type EventSink, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
+import SessionService, { Session, type EventSink, type Seq, type SessionEvent, type SessionGuard } from '@deepseek-ai/dsh-session'
 import SystemPromptService from '@deepseek-ai/dsh-system-prompt'
 import ToolService, { type Tool } from '@deepseek-ai/dsh-tools'
 
@@ -14,6 +15,10 @@ export interface Harness {
   readonly session: Session
   readonly agent: Agent
   readonly model: ScriptedAdapter
+  /** For further sessions: every event is judged by the invariants of all that is loaded. */
+  readonly guard: SessionGuard
+  /** Violations that vetoed nothing. */
+  readonly reported: readonly string[]
   /** Everything logged as an error or a warning. */
   complaints(): string[]
 }
@@ -31,15 +36,16 @@ export interface HarnessInit {
 export async function harness(init: HarnessInit): Promise<Harness> {
   const { replies, models, tools = [], options = { provider: 'scripted', model: 'm' } } = init
   const ctx = new Context()
+  const { guard, reported } = await underInvariants(ctx)
   for (const plugin of [SessionService, LlmService, SystemPromptService, ToolService, AgentService, AgentLoop]) await ctx.plugin(plugin)
   const model = new ScriptedAdapter({ replies, ...(models && { models }) })
   ctx.llm.registerAdapter(model)
   for (const tool of tools) ctx.tools.registerTool(tool)
   const { sink, seed, parent } = init
-  const session = new Session({ header: { id: 's', createdAt: 0, ...(parent && { parent }) }, ...(sink && { sink }), ...(seed && { seed }) })
+  const session = new Session({ header: { id: 's', createdAt: 0, ...(parent && { parent }) }, guard, ...(sink && { sink }), ...(seed && { seed }) })
   const agent = ctx.agents.create(session, options)
   const complaints = () => ctx.logger.buffer.filter(({ type }) => type === 'error' || type === 'warn').map(({ args }) => args.join(' '))
-  return { ctx, session, agent, model, complaints }
+  return { ctx, session, agent, model, guard, reported, complaints }
 }
 
 /** A session's events as they would be read back from a file. */

@@ -2,13 +2,15 @@
  * Random runs: whatever happens at whatever moment, the log stays whole and no input is lost or doubled.
  *
  * A script is what the model answers, in order, and what somebody does at each moment at which anybody can: before a turn, in
- * each waterfall, at each chunk, in each tool. Method: 500 scripts from a fixed seed, judged by the session's own invariant, by
- * replay, by deriving each request from the log before it, and by counting every accepted input.
+ * each waterfall, at each chunk, in each tool. Method: 500 scripts from a fixed seed, judged by every invariant, by replay, by
+ * deriving each request from the log before it, and by counting every accepted input.
  */
 import { pendingInput, type Agent } from '@deepseek-ai/dsh-agent'
 import type { ContentBlock, GenerateOptions } from '@deepseek-ai/dsh-llm'
 import { checkLog, latestHeader, Session, sessionInvariant, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
+import { loopInvariant } from '@deepseek-ai/dsh-agent-loop'
+import { toolsInvariant } from '@deepseek-ai/dsh-tools'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { harness, story, tool } from './harness.ts'
@@ -62,7 +64,7 @@ it('keeps turns and steps whole, calls answered, requests derivable, and every i
     await Promise.resolve()
     return 'ok'
   }
-  const { ctx } = await harness({
+  const { ctx, guard, reported } = await harness({
     replies: (options, index) => {
       sent.push({ request: { ...options, messages: [...options.messages] }, length: agent.session.log.length })
       const next = answers.shift() ?? { called: [], text: true, cutOff: false }
@@ -97,7 +99,7 @@ it('keeps turns and steps whole, calls answered, requests derivable, and every i
       answers = [...given.answers]
       accepted = []
       sent = []
-      const session = new Session({ header: { id: 'random', createdAt: 0 } })
+      const session = new Session({ header: { id: 'random', createdAt: 0 }, guard })
       agent = ctx.agents.create(session, { provider: 'scripted', model: 'm' })
       accepted.push(agent.send('send 0'))
       await agent.whenIdle()
@@ -111,7 +113,7 @@ it('keeps turns and steps whole, calls answered, requests derivable, and every i
 
       const log = [...session.log.from(0)]
       const told = story(session)
-      expect(checkLog(log, [sessionInvariant]), told).toEqual([])
+      expect(checkLog(log, [sessionInvariant, toolsInvariant, loopInvariant]), told).toEqual([])
       expect(log.filter(({ type }) => type === 'turn/start').length, told).toBe(log.filter(({ type }) => type === 'turn/end').length)
       const entered = log.flatMap(event => (event.type === 'user/message' ? [event.data.source.inputId] : []))
       const withdrawn = log.flatMap(event => (event.type === 'inbox/spliced' ? (event.data.removed ?? []) : []))
@@ -125,6 +127,7 @@ it('keeps turns and steps whole, calls answered, requests derivable, and every i
     }),
     { seed: 42, numRuns: 500 },
   )
+  expect(reported).toEqual([])
   for (const each of actions) expect(seen.get(each), `how often the scripts did ${each}`).toBeGreaterThan(100)
   expect(retries).toBeGreaterThan(100)
 })

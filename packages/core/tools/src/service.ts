@@ -3,7 +3,9 @@
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
 import { untilAborted, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { registerInvariant } from '@deepseek-ai/dsh-session'
 import { argumentReader, type ArgumentReader } from './arguments.ts'
+import { toolsInvariant } from './invariant.ts'
 import { errorOutcome, outcomeOfReturn, outcomeOfThrow } from './tool.ts'
 import type { Tool, ToolContext, ToolOutcome, ToolParameters } from './tool.ts'
 
@@ -25,6 +27,7 @@ export class ToolService extends Service {
 
   constructor(ctx: Context) {
     super(ctx, 'tools')
+    registerInvariant(ctx, toolsInvariant)
   }
 
   /**
