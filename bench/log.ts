@@ -1,9 +1,13 @@
-/** The session in memory: appends with every fold live, cold folds, and what a naive log costs in the same run. */
+/**
+ * The log. In memory: appends with every fold live, cold folds, and what a naive log costs in the same run. Stored: appends,
+ * flushes, resuming and size, beside a plain file.
+ */
 import { openCallsAt } from '@deepseek-ai/dsh-compaction'
 import { latestHeader, openTurn, Session } from '@deepseek-ai/dsh-session'
 import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { elapsedMs, fixed, line } from './measure.ts'
 import { emptySession, fill } from './stage.ts'
+import { printStored } from './stored.ts'
 
 const SIZES = [1_000, 10_000, 100_000]
 
@@ -31,6 +35,7 @@ export async function run(): Promise<void> {
   line('append + all folds live, µs an event', ...live)
   line('peer: structuredClone + copied array, µs', ...copied)
   line('seed and fold from cold, ms', ...cold)
+  await printStored([1_000, 100_000], [250_000])
 }
 
 /** What each append would cost if the log cloned its events and copied its array of messages, as a naive one does. */
