@@ -253,3 +253,42 @@ export function gate<T = void>(): { readonly passed: Promise<T>; open(value: T):
 export const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise(resolve => setImmediate(resolve))
 }
+
+/** 8,322 tokens of 10,000: pressure acts, and keeps the last 1,600. */
+export const LONG = 'u3000 a200 u2000 ca10 ra1500 a10 u1400 a200'
+export const COMPACTED = 'S u1400 a200'
+
+/** A harness with a conversation in it, by default one that is due. */
+export async function conversation(init: HarnessInit = {}, text = LONG): Promise<Harness> {
+  const all = await harness(init)
+  converse(all.session, text)
+  return all
+}
+
+/** Runs one check under pressure as the loop would; the run always goes on. */
+export async function underPressure(all: Harness): Promise<void> {
+  expect(await preStep(all)).toBe(true)
+}
+
+export interface Before {
+  readonly length: number
+  readonly entries: readonly Seq[]
+  readonly generation: number
+}
+
+export function remember({ session }: Harness): Before {
+  return { length: session.log.length, entries: session.surface.entries.slice(), generation: session.surface.replaceGeneration }
+}
+
+export function expectSameSurface({ session }: Harness, { entries, generation }: Before): void {
+  expect(session.surface.entries).toEqual(entries)
+  expect(session.surface.replaceGeneration).toBe(generation)
+}
+
+/** The data of the newest `compaction/end`. */
+export function endOf(session: Session): unknown {
+  return [...session.log.from(0)].findLast(event => event.type === 'compaction/end')!.data
+}
+
+/** A signal that nobody aborts. */
+export const never = new AbortController().signal
