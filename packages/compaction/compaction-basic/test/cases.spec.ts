@@ -4,9 +4,7 @@
 import { callsOf, type ContentBlock, type Message, type ScriptedReply, type TokenUsage } from '@deepseek-ai/dsh-llm'
 import { completeInterruptedTurn, type Session } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
-import { bracketsOf, converse, expectSound, gate, harness, preStep, rejection, ROUTE, sized, SUMMARY, surfaceOf, until, type Harness } from './harness.ts'
-
-const never = new AbortController().signal
+import { bracketsOf, converse, expectSound, gate, harness, never, preStep, rejection, ROUTE, sized, SUMMARY, surfaceOf, until, type Harness } from './harness.ts'
 
 /** Every call has exactly one result, after it and before the next message of a user. */
 function expectPaired(messages: readonly Message[]): void {

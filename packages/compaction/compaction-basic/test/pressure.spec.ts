@@ -5,9 +5,8 @@ import type { CompactionResult } from '@deepseek-ai/dsh-compaction'
 import { textOf, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { describe, expect, it } from 'vitest'
 import { BasicCompactionEngine, unframe, type BasicCompactionConfig, type Summary, type SummaryInput } from '../src/index.ts'
-import { bracketsOf, converse, expectSound, harness, preStep, rejection, sized, SUMMARY, surfaceOf, type Drawing, type Harness, type HarnessInit } from './harness.ts'
+import { bracketsOf, converse, expectSound, harness, never, preStep, rejection, sized, SUMMARY, surfaceOf, type Drawing, type Harness, type HarnessInit } from './harness.ts'
 
-const never = new AbortController().signal
 const check = ({ engine, agent }: Harness, signal = never): Promise<CompactionResult | null> => engine.compactIfNeeded(agent, 'pressure', signal)
 
 async function conversation(text: string, init: HarnessInit = {}, drawing: Drawing = {}): Promise<Harness> {

@@ -5,9 +5,7 @@ import { isCompactCheckpointSource, ManualCompactionError } from '@deepseek-ai/d
 import { textOf } from '@deepseek-ai/dsh-llm'
 import { openTurn } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
-import { bracketsOf, converse, expectSound, FailingSink, gate, harness, rejection, SUMMARY, surfaceOf, until, type Harness, type HarnessInit } from './harness.ts'
-
-const never = new AbortController().signal
+import { bracketsOf, converse, expectSound, FailingSink, gate, harness, never, rejection, SUMMARY, surfaceOf, until, type Harness, type HarnessInit } from './harness.ts'
 
 async function conversation(text: string, init: HarnessInit = {}): Promise<Harness> {
   const all = await harness(init)
