@@ -46,9 +46,14 @@ export class LlmError extends Error {
   }
 }
 
-/** The text of anything thrown. */
+/** The text of anything thrown, also of what has none. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  if (error instanceof Error) return error.message
+  try {
+    return String(error)
+  } catch {
+    return 'a value that has no text was thrown'
+  }
 }
 
 /**
