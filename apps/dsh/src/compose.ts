@@ -5,6 +5,7 @@ import { Context } from '@deepseek-ai/cordis'
 import AgentService from '@deepseek-ai/dsh-agent'
 import agentLoop from '@deepseek-ai/dsh-agent-loop'
 import DigestCompactionEngine from '@deepseek-ai/dsh-compaction-digest'
+import ToolResultPruner from '@deepseek-ai/dsh-compaction-tool-result-pruner'
 import LlmService from '@deepseek-ai/dsh-llm'
 import SessionService from '@deepseek-ai/dsh-session'
 import JsonlSessionPersistence from '@deepseek-ai/dsh-session-persistence-jsonl'
@@ -25,6 +26,7 @@ export async function compose({ sessionDir }: { readonly sessionDir: string }): 
   await ctx.plugin(ToolService)
   await ctx.plugin(AgentService)
   await ctx.plugin(agentLoop)
+  await ctx.plugin(ToolResultPruner)
   await ctx.plugin(DigestCompactionEngine)
   return ctx
 }

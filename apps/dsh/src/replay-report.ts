@@ -21,7 +21,7 @@ export interface CompactionRow {
   readonly error?: string
 }
 
-/** An entry that alone, with the envelope, exceeds the window. */
+/** An entry that with the envelope exceeds the window, or was shortened because with its neighbours it did. */
 export interface OversizedRow {
   readonly step: number
   readonly seq: number

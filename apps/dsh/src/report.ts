@@ -86,7 +86,7 @@ function losses({ skipped, prunes, oversized }: ReplayReport): string[] {
   return [
     ...(prunes.results > 0 ? [`${prunes.results} results shortened, ${compactTokens(prunes.tokens)} tokens saved`] : []),
     ...oversized.map(({ step, seq, tokens, shortened }) =>
-      `step ${step}: event ${seq} alone exceeds the window with ${compactTokens(tokens)} tokens${shortened ? '; it was shortened' : ''}`),
+      `step ${step}: event ${seq}, ${compactTokens(tokens)} tokens, is too large for the window${shortened ? ' and was shortened' : ''}`),
     ...(skipped.length > 0 ? ['Not in the conversation as recorded:'] : []),
     ...skipped.map(({ reason, count, line }) => `  ${count} × ${reason} (first at ${line})`),
   ]

@@ -1,6 +1,6 @@
-import { Session } from '@deepseek-ai/dsh-session'
+import { Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { estimator } from '@deepseek-ai/dsh-token-meter'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { logStatistics } from '../src/log-statistics.ts'
 
 const WINDOW_TOKENS = 1_000
@@ -41,4 +41,29 @@ it('names an entry that alone exceeds the window, and whether it was shortened',
   const huge = 'one word after the other '.repeat(400)
   expect(statistics(stepWith(huge, null)).oversized).toEqual([{ step: 1, seq: 5, tokens: expect.any(Number), shortened: false }])
   expect(statistics(stepWith(huge, 'short')).oversized).toEqual([{ step: 1, seq: 5, tokens: expect.any(Number), shortened: true }])
+})
+
+describe('a result that was small enough alone', () => {
+  const rewrite = (session: Session, words: string) => {
+    const seq = session.surface.entries[2]!
+    const { data } = session.log.at(seq) as SessionEvent<'tool/result'>
+    session.append('tool/result', { ...data, content: text(words) }, { surfaceOp: { op: 'replace', start: seq, end: seq }, sourceEventSeqs: [seq] })
+  }
+  const answer = (session: Session) => {
+    session.append('assistant/message', { turn: 1, step: 2, content: text('done'), provider: 'p', model: 'm', finish: 'stop' }, { surfaceOp: 'append' })
+  }
+
+  it('is named when it was shortened before it was answered', () => {
+    const session = stepWith('long enough', 'short')
+    answer(session)
+    rewrite(session, 's')
+    expect(statistics(session)).toMatchObject({ prunes: { results: 1 }, oversized: [{ seq: 5, shortened: true }] })
+  })
+
+  it('is not when it was read first', () => {
+    const session = stepWith('long enough', null)
+    answer(session)
+    rewrite(session, 'short')
+    expect(statistics(session)).toMatchObject({ prunes: { results: 1 }, oversized: [] })
+  })
 })

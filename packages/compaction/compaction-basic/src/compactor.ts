@@ -2,7 +2,7 @@
  * Compactor: decides when to compact and where to cut, and maps what comes of it to what callers were promised. The engine's
  * whole policy, without its registration.
  */
-import type { PreStepEvent, RequestErrorEvent } from '@deepseek-ai/dsh-agent'
+import type { PreStepEvent, RequestErrorEvent, RequestEvent } from '@deepseek-ai/dsh-agent'
 import {
   isCompactCheckpointSource,
   liveCompaction,
@@ -15,7 +15,7 @@ import {
   type CompactionTrigger,
 } from '@deepseek-ai/dsh-compaction'
 import { messageOf, textOf, type ContentBlock, type LlmFailure, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
-import { latestHeader, openStep, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import { latestHeader, openStep, type CallConfig, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { breaker, isUseful, type Breaker } from './breaker.ts'
 import { frame } from './checkpoint.ts'
@@ -24,6 +24,7 @@ import { spanEntries } from './entries.ts'
 import { answerFold, isOverflow, learnedFold, routeKey, SMALLEST_LEARNED_TOKENS } from './history.ts'
 import { checkRetention, limitsOf, summaryTokens, type Limits } from './limits.ts'
 import { pinFold, pinnedMessages } from './pins.ts'
+import { fitRequest, fitTail, halveTail, isSafe, pruneRead, type Pruned, type Pruner } from './relief.ts'
 import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
 import { SUMMARY_OVERRUN, UnusableSummaryError, type CallBudget, type Route, type Summary, type SummaryInput } from './summarize.ts'
 import { CompactionFailure, compactSpan, type Attempt, type Span } from './transaction.ts'
@@ -33,6 +34,8 @@ export interface CompactorHost {
   readonly llm: Pick<LlmService, 'stream' | 'resolveModelInfo'>
   readonly meter: TokenMeter
   readonly config: ResolvedCompactionConfig
+  /** Where one is loaded. */
+  readonly pruner: () => Pruner | undefined
   /** Makes one summary of the span; what it throws fails the attempt. */
   readonly summarize: (input: SummaryInput, agent: CompactionAgent, signal: AbortSignal) => Promise<Summary>
   readonly warn: (message: string) => void
@@ -110,6 +113,27 @@ export class Compactor {
     }
   }
 
+  /**
+   * Before a request is made, its input entered: shortens what no request of this route could hold. Whatever goes wrong, the
+   * request is made, and its provider has the last word.
+   */
+  fit({ agent: { session }, envelope }: Pick<RequestEvent, 'agent' | 'envelope'>, config: CallConfig): void {
+    const pruner = this.host.pruner()
+    if (pruner === undefined) return
+    try {
+      const limits = this.limits(session, this.host.config.policyFor(config.provider, config.model), config)
+      if (limits === null || liveCompaction(session) !== null) return
+      // The first request's envelope is not logged yet.
+      const aroundTokens = latestHeader(session) === null ? this.meter.estimateEnvelope(envelope.system, envelope.tools) : 0
+      if (isSafe(limits, this.meter.measure(session).totalTokens + aroundTokens)) return
+      let entered = session.surface.entries.length
+      while (entered > 0 && this.isInput(session, entered - 1)) entered -= 1
+      fitRequest(pruner, this.meter, session, Math.min(entered, this.unreadTail(session, null)), limits, aroundTokens)
+    } catch (error) {
+      this.warn(session, `what is too large was not shortened: ${messageOf(error)}`)
+    }
+  }
+
   /** After a refused request: whether the surface really became smaller, so that the request is worth another try. */
   async recover({ agent, failure, signal }: RequestErrorEvent): Promise<boolean> {
     const { session } = agent
@@ -138,12 +162,12 @@ export class Compactor {
   }
 
   /**
-   * Rounds of compaction until the next request is under the threshold. Each round after the first halves what is kept, and
-   * one that fails or saves next to nothing is the last.
+   * What pruning can do, then rounds of compaction until the next request is under the threshold. Each round after the first
+   * halves what is kept, and one that fails or saves next to nothing is the last.
    */
   private async underPressure(
     agent: CompactionAgent,
-    pending: readonly Message[],
+    claimed: readonly Message[],
     signal: AbortSignal,
     isHeld: (limits: Limits) => boolean = () => false,
   ): Promise<CompactionResult | null> {
@@ -152,10 +176,18 @@ export class Compactor {
     const limits = this.limits(session, policy)
     if (limits === null) return null
     checkRetention(policy, limits)
+    let pending = claimed
     const isOver = (limitTokens: number): boolean => this.meter.measure(session, { pending }).totalTokens >= limitTokens
+    if (!isOver(limits.thresholdTokens)) return null
+    const pruner = this.host.pruner()
+    let pruned: readonly Pruned[] = []
+    if (pruner !== undefined) {
+      pruned = pruneRead(pruner, this.meter, session, this.unreadTail(session, limits), limits, pending)
+      pending = fitTail(pruner, this.meter, session, this.unreadTail(session, limits), limits, pending)
+    }
     if (!isOver(limits.thresholdTokens) || isHeld(limits)) return null
 
-    const check: Check = { trigger: 'pressure', stable: 'surface', signal, pending, calls: callBudget(policy) }
+    const check: Check = { trigger: 'pressure', stable: 'surface', signal, pending, pruned, calls: callBudget(policy) }
     let result: CompactionResult | null = null
     let { retainTokens } = limits
     for (let round = 0; round <= policy.compactionRetries && check.calls.left > 0; round++) {
@@ -177,16 +209,28 @@ export class Compactor {
     return result === null ? null : { ...result, converged: false }
   }
 
-  /** One maximal reduction that keeps the newest unit, or the whole unread tail where that is known to fit. */
+  /**
+   * What pruning can do, and one maximal reduction that keeps the newest unit, or the whole unread tail where that is known
+   * to fit.
+   */
   private async afterOverflow(agent: CompactionAgent, signal: AbortSignal): Promise<CompactionResult | null> {
     const { session } = agent
     const policy = this.policyOf(agent)
     const limits = this.limits(session, policy)
+    const pruner = this.host.pruner()
+    const generation = session.surface.replaceGeneration
+    const unread = this.unreadTail(session, limits)
+    pruner?.prune(session, { before: unread })
+    if (pruner !== undefined && limits !== null) fitTail(pruner, this.meter, session, unread, limits, [])
     const tailCut = limits === null ? null : this.pressureCut(session, limits, 0, [])
     const cut = tailCut ?? retentionCut(this.pricedSurface(session), 0)
-    const check: Check = { trigger: 'context-overflow', stable: 'surface', signal, pending: [], calls: callBudget(policy) }
+    // Nothing sent is warm here, the request was refused: the summarizer gets the pruned form.
+    const check: Check = { trigger: 'context-overflow', stable: 'surface', signal, pending: [], pruned: [], calls: callBudget(policy) }
     const attempt = cut === null ? null : this.prepare(agent, { from: 0, to: cut }, check)
-    if (attempt === null) return null
+    if (attempt === null) {
+      if (pruner !== undefined && session.surface.replaceGeneration === generation) halveTail(pruner, this.meter, session, unread)
+      return null
+    }
     try {
       return await this.run(attempt)
     } catch (error) {
@@ -198,10 +242,20 @@ export class Compactor {
   private pressureCut(session: Session, limits: Limits, retainTokens: number, pending: readonly Message[]): number | null {
     const { totalTokens, slope } = this.meter.measure(session, { pending })
     const surface = this.pricedSurface(session, slope)
-    const { answerSeq } = session.read(answerFold)
-    const unread = unreadCut(surface, session.surface.positionOf(answerSeq), limits.retainTokens)
+    const unread = this.unreadTail(session, limits)
     const keptTokens = totalTokens - spanTokens(surface, { from: 0, to: unread })
     return keptTokens >= limits.requestTokens ? null : retentionCut(surface, retainTokens, unread)
+  }
+
+  /** The cut before what the model has not seen answered yet; all of it where no limits are given. */
+  private unreadTail(session: Session, limits: Limits | null): Position {
+    const surface = this.pricedSurface(session, this.meter.measure(session).slope)
+    return unreadCut(surface, session.surface.positionOf(session.read(answerFold).answerSeq), limits?.retainTokens ?? Infinity)
+  }
+
+  private isInput(session: Session, position: Position): boolean {
+    const event = session.log.at(session.surface.entries[position]!)
+    return event.type === 'user/message' && !isCompactCheckpointSource(event.data.source)
   }
 
   private isHeld(session: Session, limits: Limits): boolean {
@@ -246,12 +300,13 @@ export class Compactor {
   /** What compacting `span` takes; null where nothing useful would come of it. Writes nothing. */
   private prepare(agent: CompactionAgent, span: Span, check: Check): Attempt | null {
     const { session } = agent
-    const { trigger, stable, signal, pending, calls } = check
+    const { trigger, stable, signal, pending, pruned, calls } = check
     const shadowedTokens = spanTokens(this.pricedSurface(session), span)
-    const leaves = (seq: Seq): boolean => {
+    const isInSpan = (seq: Seq): boolean => {
       const position = session.surface.positionOf(seq)
-      return position === undefined || (position >= span.from && position < span.to)
+      return position !== undefined && position >= span.from && position < span.to
     }
+    const leaves = (seq: Seq): boolean => session.surface.positionOf(seq) === undefined || isInSpan(seq)
     const pins = pinnedMessages(session.read(pinFold), session.log, leaves, Math.floor(shadowedTokens / 4), this.estimateText)
     const frameTokens = this.estimateText(frame('', pins))
     if (shadowedTokens < 2 * frameTokens) return null
@@ -269,13 +324,15 @@ export class Compactor {
 
     const header = latestHeader(session)?.data
     const isRouted = route !== null && header?.config.provider === route.provider && header.config.model === route.model
-    const entries = spanEntries(session, span)
+    const entries = spanEntries(session, span, new Map(pruned.map(({ seq, replacedSeq }) => [seq, replacedSeq])))
+    const prunedTokens = pruned.reduce((sum, { seq, savedTokens }) => (isInSpan(seq) ? sum + savedTokens : sum), 0)
     const input: SummaryInput = {
       ...(header?.system === undefined ? {} : { system: header.system }),
       ...(header?.tools === undefined ? {} : { tools: header.tools }),
       messages: entries.map(entry => entry.message),
       entries,
       spanTokens: shadowedTokens,
+      messageTokens: shadowedTokens + prunedTokens,
       maxTokens,
       ...(route === null ? {} : { route }),
       ...(windowTokens === undefined ? {} : { windowTokens: Math.floor(windowTokens / slope) }),
@@ -296,7 +353,7 @@ export class Compactor {
   }
 
   private manualCheck(agent: CompactionAgent, trigger: CompactionTrigger, signal: AbortSignal): Check {
-    return { trigger, stable: 'span', signal, pending: [], calls: callBudget(this.policyOf(agent)) }
+    return { trigger, stable: 'span', signal, pending: [], pruned: [], calls: callBudget(this.policyOf(agent)) }
   }
 
   private compose(summary: readonly ContentBlock[], pins: Parameters<typeof frame>[1], maxTokens: number): ReturnType<Attempt['compose']> {
@@ -333,8 +390,7 @@ export class Compactor {
   }
 
   /** The limits of the latest routed request; null before the first, and where its capacity is not known. */
-  private limits(session: Session, policy: CompactionPolicy): Limits | null {
-    const config = latestHeader(session)?.data.config
+  private limits(session: Session, policy: CompactionPolicy, config = latestHeader(session)?.data.config): Limits | null {
     if (config === undefined) return null
     const { provider, model } = config
     const route = `${provider}/${model}`
@@ -381,6 +437,8 @@ function spanTokens(surface: PricedSurface, { from, to }: Span): number {
 interface Check extends Pick<Attempt, 'trigger' | 'stable' | 'signal'> {
   /** Claimed input that is about to be appended. */
   readonly pending: readonly Message[]
+  /** What gave way to views in this check, and goes to the summarizer as it was last sent. */
+  readonly pruned: readonly Pruned[]
   readonly calls: CallBudget
 }
 

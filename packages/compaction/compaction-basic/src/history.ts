@@ -7,7 +7,7 @@ import { promptTokens, type LlmFailure } from '@deepseek-ai/dsh-llm'
 import type { Fold, Seq } from '@deepseek-ai/dsh-session'
 
 export interface AnswerState {
-  /** The newest answer of the model; -1 before the first. */
+  /** The entry of the model's newest answer, a view where it was shortened; -1 before the first. */
   answerSeq: Seq
   /** Turns in a row that retried an overflow, none answered in between and no input opening a turn. */
   overflowRetries: number
@@ -23,9 +23,10 @@ export function isOverflow({ code }: Pick<LlmFailure, 'code'>): boolean {
 export const answerFold: Fold<AnswerState> = {
   init: () => ({ answerSeq: -1, overflowRetries: 0, overflowed: false }),
   apply(state, event) {
-    if (event.type === 'assistant/message' && event.surfaceOp === 'append') {
+    if (event.type === 'assistant/message') {
+      if (event.surfaceOp === 'append') state.overflowRetries = 0
+      else if (event.surfaceOp.start !== state.answerSeq) return state
       state.answerSeq = event.seq
-      state.overflowRetries = 0
     } else if (event.type === 'turn/end') {
       state.overflowed = event.data.reason === 'error' && isOverflow(event.data.failure)
     } else if (event.type === 'turn/start') {
@@ -50,7 +51,7 @@ export const learnedFold: Fold<Map<string, number>> = {
   apply(limits, event) {
     if (event.type === 'request/context' && event.data.learned === true && event.data.contextWindow !== undefined) {
       limits.set(routeKey(event.data), event.data.contextWindow)
-    } else if (event.type === 'assistant/message' && event.data.usage !== undefined) {
+    } else if (event.type === 'assistant/message' && event.surfaceOp === 'append' && event.data.usage !== undefined) {
       // A success above a learned limit proves that it was none.
       const limit = limits.get(routeKey(event.data))
       if (limit !== undefined && promptTokens(event.data.usage) > limit) limits.delete(routeKey(event.data))

@@ -10,6 +10,8 @@ import { clip, visibleText } from './digest-text.ts'
 
 export interface Pin {
   readonly seq: Seq
+  /** The entry it stands on the surface with: itself, or what only shows its beginning and end. */
+  entrySeq: Seq
   /** A final answer came after it. */
   answered: boolean
 }
@@ -30,8 +32,12 @@ export const pinFold: Fold<PinState> = {
         if (event.data.retry !== true) state.openerDue = true
         break
       case 'user/message': {
-        if (event.surfaceOp !== 'append' || !isPersonSource(event.data.source)) break
-        const pin: Pin = { seq: event.seq, answered: false }
+        if (!isPersonSource(event.data.source)) break
+        if (event.surfaceOp !== 'append') {
+          for (const pin of [state.first, state.opener, state.newest]) if (pin?.entrySeq === event.surfaceOp.start) pin.entrySeq = event.seq
+          break
+        }
+        const pin: Pin = { seq: event.seq, entrySeq: event.seq, answered: false }
         state.first ??= pin
         if (state.openerDue) state.opener = pin
         state.openerDue = false
@@ -39,7 +45,7 @@ export const pinFold: Fold<PinState> = {
         break
       }
       case 'assistant/message':
-        if (event.data.finish !== 'stop' || event.data.interrupted === true) break
+        if (event.surfaceOp !== 'append' || event.data.finish !== 'stop' || event.data.interrupted === true) break
         for (const pin of [state.first, state.opener, state.newest]) if (pin !== null) pin.answered = true
         break
     }
@@ -73,7 +79,7 @@ export function pinnedMessages(
   estimate: (text: string) => number,
 ): PinnedMessage[] {
   const pins = new Map<Seq, Pin>()
-  for (const pin of [first, opener, newest]) if (pin !== null && shadows(pin.seq)) pins.set(pin.seq, pin)
+  for (const pin of [first, opener, newest]) if (pin !== null && shadows(pin.entrySeq)) pins.set(pin.seq, pin)
   const pinned: PinnedMessage[] = []
   let leftTokens = budgetTokens
   for (const { seq, answered } of [...pins.values()].sort((a, b) => b.seq - a.seq)) {

@@ -9,6 +9,7 @@ import type { Seq } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { Compactor } from './compactor.ts'
 import { configSchema, resolveConfig, type BasicCompactionConfig } from './config.ts'
+import type { Pruner } from './relief.ts'
 import { climbLadder, type Summary, type SummaryInput } from './summarize.ts'
 
 export class BasicCompactionEngine extends CompactionEngine {
@@ -29,6 +30,7 @@ export class BasicCompactionEngine extends CompactionEngine {
       llm: this.llm,
       meter: this.meter,
       config: resolved,
+      pruner: () => ctx.get('toolResultPruner') as Pruner | undefined,
       summarize: (input, agent, signal) => this.summarize(input, agent, signal),
       warn: message => ctx.logger('compaction').warn(message),
     })
@@ -38,6 +40,12 @@ export class BasicCompactionEngine extends CompactionEngine {
     ctx.on('agent/pre-step', async (event, next) => {
       await compactor.relieve(event)
       return next()
+    }, { prepend: true })
+    // Prepended: it judges the route that all others have chosen.
+    ctx.on('agent/request', async (event, next) => {
+      const config = await next()
+      compactor.fit(event, config)
+      return config
     }, { prepend: true })
     ctx.on('agent/request-error', async (event, next) => ((await compactor.recover(event)) ? { kind: 'retry' } : next()), { prepend: true })
   }

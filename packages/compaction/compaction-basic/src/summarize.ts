@@ -21,12 +21,14 @@ export interface SummaryInput {
   /** The routed request's own, as it was last sent. */
   readonly system?: string
   readonly tools?: readonly ToolSchema[]
-  /** The span, verbatim. */
+  /** The span, verbatim, as it was last sent: a result that has just been pruned stands here whole. */
   readonly messages: readonly Message[]
   /** The same span entry by entry, with seqs and origins. */
   readonly entries: readonly DigestEntry[]
-  /** Estimated tokens of the span. */
+  /** Estimated tokens of the span as it stands on the surface. */
   readonly spanTokens: number
+  /** Estimated tokens of `messages`. */
+  readonly messageTokens: number
   /** The most the summary may take. */
   readonly maxTokens: number
   /** Who is to write it; unset where neither config, log nor agent names a model. */
@@ -133,7 +135,7 @@ async function askModel(by: Summarizer, { route, ...rest }: SummaryInput): Promi
 
 function replayFits({ meter }: Summarizer, input: SummaryInput): boolean {
   if (input.windowTokens === undefined) return true
-  const requestTokens = meter.estimateEnvelope(input.system, input.tools) + input.spanTokens + meter.estimateMessage(directiveMessage(input.maxTokens))
+  const requestTokens = meter.estimateEnvelope(input.system, input.tools) + input.messageTokens + meter.estimateMessage(directiveMessage(input.maxTokens))
   return requestTokens + input.maxTokens <= input.windowTokens
 }
 

@@ -16,8 +16,9 @@
  */
 import { isCompactCheckpointSource } from '@deepseek-ai/dsh-compaction'
 import type { ContentBlock, Message } from '@deepseek-ai/dsh-llm'
-import type { LogView, Seq, Session, SessionEvent } from '@deepseek-ai/dsh-session'
-import { originalOf, textChars, viewOf, type Viewable, type ViewSize } from './view.ts'
+import { isSurfaceEvent, type LogView, type Seq, type Session, type SurfaceEvent, type SurfaceEventType } from '@deepseek-ai/dsh-session'
+import { answerViewOf, isAnswerViewOf, longestText } from './answer-view.ts'
+import { originalOf, textChars, viewOf, type ViewSize } from './view.ts'
 
 /** When a result is oversized, and what is kept of it. Code points. */
 export interface PruneLimits extends ViewSize {
@@ -53,7 +54,7 @@ export interface PricedEntry {
 }
 
 /** What an entry would cost with another content; tokens. */
-export type Price = (event: Viewable, content: readonly ContentBlock[]) => number
+export type Price = (event: SurfaceEvent, content: readonly ContentBlock[]) => number
 
 /**
  * Views for the oversized results among `entries`, in their order, until together they save `enoughTokens`. What would save
@@ -77,47 +78,45 @@ export function planPrune(log: LogView, entries: Iterable<PricedEntry>, limits: 
 }
 
 /**
- * Views that bring `entries` down to `targetTokens` together: results only where that is enough, messages as well where it is
- * not; checkpoints and answers never. Empty where they fit as they are; null where not even the smallest views would.
+ * Views that bring `entries` down to `targetTokens` together: of results only where that is enough, else of messages as well,
+ * else of answers too; of checkpoints never. Empty where they fit as they are; null where not even the smallest views would.
  */
 export function planShortening(log: LogView, entries: Iterable<PricedEntry>, size: ViewSize, price: Price, targetTokens: number): Rewrite[] | null {
   const parts: (TailPart & Shortenable)[] = []
   let roomTokens = targetTokens
   for (const { seq, tokens } of entries) {
     const event = log.at(seq)
-    if (!isViewable(event)) {
+    if (!isSurfaceEvent(event) || (event.type === 'user/message' && isCompactCheckpointSource(event.data.source))) {
       roomTokens -= tokens
       continue
     }
-    const original = originalOf(log, event)
-    const smallest = viewOf(original.data.content, NO_TEXT, original.seq)
-    parts.push({ event, original, tokens, floorTokens: smallest === null ? tokens : Math.min(tokens, price(event, smallest)) })
+    const original = originalOf(log, event, event.type === 'assistant/message' ? isAnswerViewOf : undefined)
+    const smallest = smallestView(original, size)
+    parts.push({ type: event.type, event, original, tokens, floorTokens: smallest === null ? tokens : Math.min(tokens, price(event, smallest)) })
   }
   const levels = levelsOf(parts, roomTokens)
   if (levels === null) return null
   return parts.flatMap(part => {
     const { event, original, tokens, floorTokens } = part
-    const maxTokens = floorTokens + levels[event.type]
+    const maxTokens = floorTokens + levels(event.type)
     if (tokens <= maxTokens) return []
-    const view = viewWithin(original.data.content, size, original.seq, floorTokens, maxTokens, content => price(event, content))
-    return rewriteTo(view, part, price) ?? []
+    return rewriteTo(viewWithin(original, size, floorTokens, maxTokens, content => price(event, content)), part, price) ?? []
   })
 }
 
 /** Messages about to be appended, as {@link planShortening} would leave them: to judge by, not to send. */
 export function previewShortened(messages: readonly Message[], size: ViewSize, price: (message: Message) => number, targetTokens: number): readonly Message[] {
-  const parts = messages.map(message => {
-    const tokens = price(message)
-    const smallest = viewOf(message.content, NO_TEXT, 0)
-    const floorTokens = smallest === null ? tokens : Math.min(tokens, price({ ...message, content: smallest }))
-    return { event: { type: 'user/message' as const }, tokens, floorTokens }
+  const parts = messages.map(({ content, ...rest }) => {
+    const original = { type: 'user/message', seq: 0, data: { content } } as const
+    const priceOf = (view: readonly ContentBlock[]): number => price({ ...rest, content: view })
+    const tokens = priceOf(content)
+    return { type: original.type, original, priceOf, tokens, floorTokens: Math.min(tokens, priceOf(smallestView(original, size) ?? content)) }
   })
-  const level = levelsOf(parts, targetTokens)?.['user/message'] ?? SMALLEST_VIEW_TOKENS
+  const level = levelsOf(parts, targetTokens)?.('user/message') ?? SMALLEST_VIEW_TOKENS
   return messages.map((message, index) => {
-    const { tokens, floorTokens } = parts[index]!
+    const { original, priceOf, tokens, floorTokens } = parts[index]!
     if (tokens <= floorTokens + level) return message
-    const content = viewWithin(message.content, size, 0, floorTokens, floorTokens + level, view => price({ ...message, content: view }))
-    return { ...message, content }
+    return { ...message, content: viewWithin(original, size, floorTokens, floorTokens + level, priceOf) }
   })
 }
 
@@ -139,12 +138,13 @@ function replaceContent(session: Session, replacedSeq: Seq, content: readonly Co
   const event = session.log.at(replacedSeq)
   if (event.type === 'tool/result') return session.append('tool/result', { ...event.data, content }, surface).seq
   if (event.type === 'user/message') return session.append('user/message', { ...event.data, content }, surface).seq
-  throw new TypeError(`only a tool/result or a user/message gives way to a view, and ${replacedSeq} is ${event.type}`)
+  if (event.type === 'assistant/message') return session.append('assistant/message', { ...event.data, content }, surface).seq
+  throw new TypeError(`only an entry gives way to a view, and ${replacedSeq} is ${event.type}`)
 }
 
 /** An entry of a tail by its price, and what no view of it can go below. */
 interface TailPart {
-  readonly event: { readonly type: Viewable['type'] }
+  readonly type: SurfaceEventType
   readonly tokens: number
   readonly floorTokens: number
 }
@@ -153,14 +153,18 @@ const NO_TEXT: ViewSize = { headChars: 0, tailChars: 0 }
 /** A view with less text than this tells nothing of what it stands for. */
 const SMALLEST_VIEW_TOKENS = 64
 
+/** What may give way, first the one, then the next as well. */
+const ORDER: readonly SurfaceEventType[] = ['tool/result', 'user/message', 'assistant/message']
+
 /** The most text each kind of entry may keep, in tokens an entry, so that all fit `roomTokens`; null where that is too little. */
-function levelsOf(parts: readonly TailPart[], roomTokens: number): { readonly [type in Viewable['type']]: number } | null {
-  const results = parts.filter(({ event }) => event.type === 'tool/result')
-  const messageTokens = parts.reduce((sum, { event, tokens }) => (event.type === 'tool/result' ? sum : sum + tokens), 0)
-  const resultLevel = levelOf(results, roomTokens - messageTokens)
-  if (resultLevel >= SMALLEST_VIEW_TOKENS) return { 'tool/result': resultLevel, 'user/message': Infinity }
-  const level = levelOf(parts, roomTokens)
-  return level >= SMALLEST_VIEW_TOKENS ? { 'tool/result': level, 'user/message': level } : null
+function levelsOf(parts: readonly TailPart[], roomTokens: number): ((type: SurfaceEventType) => number) | null {
+  for (const last of ORDER.keys()) {
+    const gives = (type: SurfaceEventType): boolean => ORDER.indexOf(type) <= last
+    const wholeTokens = parts.reduce((sum, { type, tokens }) => (gives(type) ? sum : sum + tokens), 0)
+    const level = levelOf(parts.filter(({ type }) => gives(type)), roomTokens - wholeTokens)
+    if (level >= SMALLEST_VIEW_TOKENS) return type => (gives(type) ? level : Infinity)
+  }
+  return null
 }
 
 /** The largest level such that entries cut down to it, above their floors, take `roomTokens` together; negative where none does. */
@@ -177,25 +181,33 @@ function levelOf(parts: readonly TailPart[], roomTokens: number): number {
   return Infinity
 }
 
+/** What a view is made of. */
+type Whole = { readonly type: SurfaceEventType; readonly seq: Seq; readonly data: { readonly content: readonly ContentBlock[] } }
+
+/** Null where nothing can be left out. */
+function smallestView({ type, seq, data: { content } }: Whole, size: ViewSize): readonly ContentBlock[] | null {
+  return type === 'assistant/message' ? answerViewOf(content, 0, size, seq) : viewOf(content, NO_TEXT, seq)
+}
+
 /**
  * The largest view, near enough, of at most `maxTokens`, head and tail in the proportion of `size`. Each round aims at the
  * budget and takes at least a tenth off; without any text a view is at its floor.
  */
 function viewWithin(
-  content: readonly ContentBlock[],
-  { headChars, tailChars }: ViewSize,
-  seq: Seq,
+  { type, seq, data: { content } }: Whole,
+  size: ViewSize,
   floorTokens: number,
   maxTokens: number,
   price: (content: readonly ContentBlock[]) => number,
 ): readonly ContentBlock[] {
-  let chars = textChars(content)
+  const { headChars, tailChars } = size
+  let chars = type === 'assistant/message' ? longestText(content) : textChars(content)
   let tokens = price(content)
   let view = content
   while (tokens > maxTokens && chars > 0) {
     chars = Math.floor(chars * Math.min(0.9, (maxTokens - floorTokens) / (tokens - floorTokens)))
     const tail = Math.floor((chars * tailChars) / (headChars + tailChars))
-    view = viewOf(content, { headChars: chars - tail, tailChars: tail }, seq) ?? content
+    view = type === 'assistant/message' ? answerViewOf(content, chars, size, seq) : (viewOf(content, { headChars: chars - tail, tailChars: tail }, seq) ?? content)
     tokens = price(view)
   }
   return view
@@ -203,8 +215,8 @@ function viewWithin(
 
 /** An entry that may give way, with the event that holds its whole text. */
 interface Shortenable {
-  readonly event: Viewable
-  readonly original: Viewable
+  readonly event: SurfaceEvent
+  readonly original: SurfaceEvent
   readonly tokens: number
 }
 
@@ -217,8 +229,4 @@ function isOversized(content: readonly ContentBlock[], thresholdChars: number): 
   let units = 0
   for (const block of content) if (block.type === 'text') units += block.text.length
   return units > thresholdChars && textChars(content) > thresholdChars
-}
-
-function isViewable(event: SessionEvent): event is Viewable {
-  return event.type === 'tool/result' || (event.type === 'user/message' && !isCompactCheckpointSource(event.data.source))
 }

@@ -44,7 +44,7 @@ export class ToolResultPruner extends Service {
     const { meter } = ctx.tokenMeter
     this.meter = meter
     this.limits = configSchema.parse(config)
-    this.price = (event, content) => meter.estimateMessage(messageOfEvent({ ...event, data: { ...event.data, content } } as typeof event)!)
+    this.price = (event, content) => meter.estimateMessage(messageOfEvent({ ...event, data: { ...event.data, content } } as typeof event) ?? EMPTY)
     this.tell = teller(ctx, 'tool-result-pruner')
     this.warn = message => ctx.logger('tool-result-pruner').warn(message)
   }
@@ -54,19 +54,20 @@ export class ToolResultPruner extends Service {
    * it went through, it finds nothing to do.
    */
   prune(session: Session, { before, enoughTokens }: PruneOptions): RewriteOutcome {
-    let to = Math.min(before, session.surface.entries.length)
-    while (to > 0 && openCallsAt(session, to) > 0) to -= 1
+    const to = closedEnd(session, before)
     return this.apply(session, planPrune(session.log, this.entries(session, 0, to), this.limits, this.price, enoughTokens))
   }
 
   /**
-   * The last resort, for a tail that no request could hold: its largest results, and where they are not enough its messages,
-   * are shown by beginning and end until it fits. Said aloud, once a call that rewrote something: as a warning, and by
+   * The last resort, for a tail that no request could hold: its largest results, where they are not enough its messages, and
+   * where those are not enough the texts and arguments of its answers, are shown by beginning and end until it fits. Said aloud, once a call that rewrote something: as a warning, and by
    * `compaction/notice`. Where even that would not make it fit, nothing is rewritten.
    */
   shorten(session: Session, { from, targetTokens }: ShortenOptions): RewriteOutcome {
-    const { length } = session.surface.entries
-    const plan = planShortening(session.log, this.entries(session, from, length), this.limits, this.price, targetTokens)
+    const to = closedEnd(session, session.surface.entries.length)
+    let roomTokens = targetTokens
+    for (const { tokens } of this.entries(session, to, session.surface.entries.length)) roomTokens -= tokens
+    const plan = planShortening(session.log, this.entries(session, from, to), this.limits, this.price, roomTokens)
     const outcome = this.apply(session, plan ?? [])
     if (outcome.rewritten.length > 0) {
       const notice = noticeOf(outcome)
@@ -94,9 +95,19 @@ export class ToolResultPruner extends Service {
   }
 }
 
+/** The last cut, not behind `before`, that no call crosses. */
+function closedEnd(session: Session, before: Position): Position {
+  let cut = Math.min(before, session.surface.entries.length)
+  while (cut > 0 && openCallsAt(session, cut) > 0) cut -= 1
+  return cut
+}
+
+/** What an answer without content derives. */
+const EMPTY: Message = { role: 'assistant', content: [] }
+
 function noticeOf({ rewritten }: RewriteOutcome): string {
   const savedTokens = rewritten.reduce((sum, entry) => sum + entry.savedTokens, 0)
   const seqs = rewritten.map(({ originalSeq }) => originalSeq)
-  const which = seqs.length === 1 ? `event ${seqs[0]} is` : `events ${seqs.slice(0, -1).join(', ')} and ${seqs.at(-1)} are`
-  return `${which} too large for the model's window; it is shown their beginning and end, about ${savedTokens} tokens are left out, and the log keeps the whole`
+  const [which, are] = seqs.length === 1 ? [`event ${seqs[0]}`, 'is'] : [`events ${seqs.slice(0, -1).join(', ')} and ${seqs.at(-1)}`, 'are']
+  return `${which} ${are} too large for the model's window and ${are} shown to it by beginning and end; about ${savedTokens} tokens are left out, and the log keeps the whole`
 }

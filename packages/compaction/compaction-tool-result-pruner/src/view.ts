@@ -8,16 +8,13 @@
  *     view      [ text ███ [… 11 … 7 …] ] [ image ]      [ text    ███ ]
  */
 import { textOf, type ContentBlock } from '@deepseek-ai/dsh-llm'
-import type { LogView, Seq, SessionEvent } from '@deepseek-ai/dsh-session'
+import type { LogView, Seq, SurfaceEvent } from '@deepseek-ai/dsh-session'
 
 /** How much a view keeps. Code points. */
 export interface ViewSize {
   readonly headChars: number
   readonly tailChars: number
 }
-
-/** The entries that a view may stand for. */
-export type Viewable = SessionEvent<'tool/result' | 'user/message'>
 
 const PAIR = /[\ud800-\udbff][\udc00-\udfff]/g
 const MARKER = /\n\[… (\d+) characters left out here; event (\d+) of the session log holds the whole text …\]\n/g
@@ -54,9 +51,8 @@ export function viewOf(content: readonly ContentBlock[], { headChars, tailChars 
     if (end <= headChars || before >= tailStart) {
       view.push(block)
     } else {
-      const head = text.slice(0, indexAfter(text, Math.max(0, headChars - before)))
-      const tail = text.slice(indexBefore(text, Math.max(0, end - tailStart)))
-      if (head + mark + tail !== '') view.push({ ...block, text: head + mark + tail })
+      const kept = headOf(text, headChars - before) + mark + tailOf(text, end - tailStart)
+      if (kept !== '') view.push({ ...block, text: kept })
       mark = ''
     }
     before = end
@@ -64,23 +60,32 @@ export function viewOf(content: readonly ContentBlock[], { headChars, tailChars 
   return view
 }
 
+/** The same for a single text. */
+export function cut(text: string, { headChars, tailChars }: ViewSize, seq: Seq): string | null {
+  const leftOutChars = codePoints(text) - headChars - tailChars
+  return leftOutChars <= 0 ? null : headOf(text, headChars) + marker(leftOutChars, seq) + tailOf(text, tailChars)
+}
+
 /**
  * The event that holds the whole text of an entry: the entry itself, or what it is a view of, through any number of views.
  *
  * A rewrite that is no view (somebody took a secret out, say) holds its own text: what it replaced is not brought back.
  */
-export function originalOf<T extends Viewable>(log: Pick<LogView, 'at'>, event: T): T {
+export function originalOf<T extends SurfaceEvent>(log: Pick<LogView, 'at'>, event: T, isView = isViewOf): T {
   const { surfaceOp } = event
   if (surfaceOp === 'append' || surfaceOp.start !== surfaceOp.end) return event
   const replaced = log.at(surfaceOp.start)
   if (replaced.type !== event.type) return event
-  const original = originalOf(log, replaced as T)
-  return isViewOf(event.data.content, original.data.content, original.seq) ? original : event
+  const original = originalOf(log, replaced as T, isView)
+  return isView(event.data.content, original.data.content, original.seq) ? original : event
 }
 
 function isViewOf(view: readonly ContentBlock[], content: readonly ContentBlock[], seq: Seq): boolean {
-  const text = textOf(view)
-  const whole = textOf(content)
+  return isCutOf(textOf(view), textOf(content), seq) && sameOthers(view, content)
+}
+
+/** Whether `text` shows beginning and end of `whole`, and its marker says so. */
+export function isCutOf(text: string, whole: string, seq: Seq): boolean {
   for (const match of text.matchAll(MARKER)) {
     const [mark, leftOut, holder] = match
     const head = text.slice(0, match.index)
@@ -88,7 +93,7 @@ function isViewOf(view: readonly ContentBlock[], content: readonly ContentBlock[
     if (Number(holder) !== seq || !whole.startsWith(head) || !whole.endsWith(tail)) continue
     const middle = whole.slice(head.length, whole.length - tail.length)
     // Not equal: where blocks meet, the halves of a pair are two characters apart and one together.
-    if (Number(leftOut) >= codePoints(middle) && Number(leftOut) <= middle.length) return sameOthers(view, content)
+    if (Number(leftOut) >= codePoints(middle) && Number(leftOut) <= middle.length) return true
   }
   return false
 }
@@ -102,18 +107,18 @@ function codePoints(text: string): number {
   return text.length - (text.match(PAIR)?.length ?? 0)
 }
 
-/** Where the first `chars` code points end. */
-function indexAfter(text: string, chars: number): number {
+/** The first `chars` code points; none for a negative number. */
+function headOf(text: string, chars: number): string {
   let index = 0
   for (let left = chars; left > 0 && index < text.length; left--) index += isPair(text, index) ? 2 : 1
-  return index
+  return text.slice(0, index)
 }
 
-/** Where the last `chars` code points begin. */
-function indexBefore(text: string, chars: number): number {
+/** The last `chars` code points; none for a negative number. */
+function tailOf(text: string, chars: number): string {
   let index = text.length
   for (let left = chars; left > 0 && index > 0; left--) index -= isPair(text, index - 2) ? 2 : 1
-  return index
+  return text.slice(index)
 }
 
 function isPair(text: string, index: number): boolean {

@@ -19,7 +19,7 @@ export interface FailedRequest {
  */
 export async function request(run: Run, at: At, envelope: Envelope): Promise<Collected | FailedRequest> {
   const { events, session, agent, signal } = run
-  const event: RequestEvent = { agent, ...at, config: firstConfig(run), signal }
+  const event: RequestEvent = { agent, ...at, config: firstConfig(run), envelope, signal }
   const config = await middleware<CallConfig>(run, 'agent/request', () =>
     events.waterfall('agent/request', event, async () => event.config))
   if (config.provider === '' || config.model === '') return refused('NO_ADAPTER', NO_ROUTE)

@@ -3,7 +3,7 @@
  *
  * Pure types, but for `Cancelled`.
  */
-import type { ContentBlock, LlmFailure } from '@deepseek-ai/dsh-llm'
+import type { ContentBlock, LlmFailure, ToolSchema } from '@deepseek-ai/dsh-llm'
 import type { CallConfig, MessageSource, Session, SessionEventMap } from '@deepseek-ai/dsh-session'
 
 /** `running` while turns or a maintenance task are under way, also between two turns of a queue. */
@@ -90,6 +90,8 @@ export type PreStepResult = { readonly kind: 'enter'; readonly messages: readonl
 
 export interface RequestEvent extends StepEvent {
   config: CallConfig
+  /** What the request is sent with beside its messages; the log may not have it yet. */
+  readonly envelope: { readonly system: string | undefined; readonly tools: readonly ToolSchema[] }
 }
 
 /** `cause` is the thrown value itself; it is never logged. */
