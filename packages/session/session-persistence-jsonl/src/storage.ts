@@ -56,12 +56,16 @@ export class JsonlStorage implements SessionStorage {
   async open(id: string, take: (event: SessionEvent) => void = () => {}): Promise<SessionStore> {
     checkSessionId(id)
     const path = this.pathOf(id)
-    const handle = await openFile(path, 'r+')
+    const handle = await openFile(path, 'r+').catch(cause => {
+      throw writeFailed(path, cause)
+    })
     try {
       return await this.hold(id, path, async release => {
         const { header, offsets, torn, goodBytes } = await loadLog(handle, path, take)
         checkName(header, id, path)
-        const notices = torn === null ? [] : [await setAside(handle, path, torn)]
+        const notices = torn === null ? [] : [await setAside(handle, path, torn).catch(cause => {
+          throw writeFailed(path, cause)
+        })]
         return new JsonlStore({ path, handle, header, offsets, durableBytes: goodBytes, notices, release })
       })
     } catch (error) {
@@ -163,7 +167,9 @@ function checkName(header: SessionHeader, id: string, path: string): void {
   throw new SessionPersistenceError('SESSION_DAMAGED', `${path}: line 1: it holds session ${header.id}. Nothing was changed; rename it to ${header.id}${SUFFIX}.`)
 }
 
+/** An error that speaks for itself stays as it is. */
 function writeFailed(path: string, cause: unknown): SessionPersistenceError {
+  if (cause instanceof SessionPersistenceError) return cause
   return new SessionPersistenceError('SESSION_WRITE_FAILED', `${path} could not be written: ${messageOf(cause)}`, { cause })
 }
 

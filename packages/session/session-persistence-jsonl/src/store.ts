@@ -8,7 +8,7 @@ import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { SyncReader } from './files.ts'
 import { encodeEvent, LineSplitter, textOf } from './lines.ts'
 import type { Offsets } from './offsets.ts'
-import { LineWriter } from './writer.ts'
+import { eventCount, LineWriter } from './writer.ts'
 
 export interface JsonlStoreInit {
   readonly path: string
@@ -109,7 +109,7 @@ export class JsonlStore implements SessionStore {
       await this.writer.flush()
     } catch (cause) {
       const lost = this.writer.pendingLines.length
-      throw new SessionPersistenceError('SESSION_WRITE_FAILED', `session ${this.header.id} was closed, and its last ${lost} events are lost: ${messageOf(cause)}`, { cause })
+      throw new SessionPersistenceError('SESSION_WRITE_FAILED', `session ${this.header.id} was closed, and what was appended last is lost, ${eventCount(lost)}: ${messageOf(cause)}`, { cause })
     } finally {
       await this.handle.close()
       await this.release()

@@ -15,6 +15,11 @@ import { messageOf } from '@deepseek-ai/dsh-llm'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { writeLines } from './files.ts'
 
+/** As a person reads it. */
+export function eventCount(count: number): string {
+  return count === 1 ? '1 event' : `${count} events`
+}
+
 export class LineWriter {
   private readonly path: string
   private readonly handle: FileHandle
@@ -87,7 +92,7 @@ export class LineWriter {
       if (this.soiled) await this.rewind().catch(() => {}) // still soiled then, so the next commit begins with it
       throw new SessionPersistenceError(
         'SESSION_WRITE_FAILED',
-        `${this.path}: ${batch.length} events could not be stored: ${messageOf(cause)}. They are kept in memory; the next flush tries again.`,
+        `${this.path}: ${eventCount(batch.length)} could not be stored: ${messageOf(cause)}. They are kept in memory; the next flush tries again.`,
         { cause },
       )
     }
@@ -101,7 +106,7 @@ export class LineWriter {
   /** Whoever else appends to the file would be overwritten. */
   private checkLength(): void {
     const { size } = fstatSync(this.handle.fd)
-    if (size !== this.durable) throw new Error(`it has ${size} bytes where ${this.durable} were written; another program writes to it`)
+    if (size !== this.durable) throw new Error(`it has ${size} bytes where ${this.durable} were written; another program changed it`)
   }
 
   /** A handle outlives its file's name, and writes to a nameless file succeed: they would be lost without an error. */

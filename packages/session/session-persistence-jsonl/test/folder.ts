@@ -1,7 +1,6 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SessionEvent, SessionHeader } from '@deepseek-ai/dsh-session'
 import { afterEach } from 'vitest'
 import { JsonlStorage } from '../src/storage.ts'
 
@@ -32,14 +31,4 @@ export function copyOf(dir: string): string {
   return copy
 }
 
-export const header: SessionHeader = { id: 'one', createdAt: 1_700_000_000_000 }
-
-export const event = (seq: number, text = `message ${seq}`): SessionEvent => ({
-  seq,
-  time: 1_700_000_000_000 + seq,
-  type: 'user/message',
-  data: { content: [{ type: 'text', text }], source: { kind: 'user' } },
-  surfaceOp: 'append',
-})
-
-export const events = (count: number, from = 0): SessionEvent[] => Array.from({ length: count }, (_, index) => event(from + index))
+export { event, events, header } from './example.ts'

@@ -203,7 +203,7 @@ describe('closing', () => {
     appendFileSync(path, 'stranger\n')
     store.append(event(1))
     store.append(event(2))
-    const lost = { code: 'SESSION_WRITE_FAILED', message: expect.stringContaining('its last 2 events are lost') }
+    const lost = { code: 'SESSION_WRITE_FAILED', message: expect.stringContaining('what was appended last is lost, 2 events: ') }
     await expect(store.close()).rejects.toMatchObject(lost)
     await expect(store.flush()).rejects.toMatchObject(lost)
     truncateSync(path, statSync(path).size - 'stranger\n'.length)
@@ -219,7 +219,7 @@ describe('closing', () => {
     lost!.append(event(0))
     appendFileSync(join(dir, 'lost.jsonl'), 'stranger\n')
     await storage.close()
-    expect(problems).toEqual([expect.stringContaining('session lost was closed, and its last 1 events are lost')])
+    expect(problems).toEqual([expect.stringContaining('session lost was closed, and what was appended last is lost, 1 event: ')])
     expect([...(await storageIn(dir).storage.open('kept')).read()]).toEqual(events(1))
   })
 

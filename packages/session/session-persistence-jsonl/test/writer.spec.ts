@@ -96,16 +96,19 @@ describe('a flush that fails', () => {
     await close()
   })
 
-  it('leaves a file alone that took the place of its own', async () => {
+  it('leaves a file alone that took the place of its own, and goes on when that is back', async () => {
     const path = join(temporaryFolder(), 'log')
     const { writer, close } = await writerOn(path)
     writer.append('a\n')
     await writer.flush()
-    rmSync(path)
+    renameSync(path, `${path}.elsewhere`)
     writeFileSync(path, 'somebody else\n')
     writer.append('b\n')
-    await expect(writer.flush()).rejects.toEqual(writeFailed('another file has taken its place'))
+    for (let attempt = 0; attempt < 2; attempt++) await expect(writer.flush()).rejects.toEqual(writeFailed('another file has taken its place'))
     expect(readFileSync(path, 'utf8')).toBe('somebody else\n')
+    renameSync(`${path}.elsewhere`, path)
+    await writer.flush()
+    expect(readFileSync(path, 'utf8')).toBe('a\nb\n')
     await close()
   })
 
@@ -116,8 +119,23 @@ describe('a flush that fails', () => {
     await writer.flush()
     appendFileSync(path, 'stranger\n')
     writer.append('b\n')
-    await expect(writer.flush()).rejects.toEqual(writeFailed('another program writes to it'))
+    await expect(writer.flush()).rejects.toEqual(writeFailed('another program changed it'))
     expect(readFileSync(path, 'utf8')).toBe('a\nstranger\n')
+    await close()
+  })
+
+  it('leaves a file alone that another program cut, and goes on when it is whole again', async () => {
+    const path = join(temporaryFolder(), 'log')
+    const { writer, close } = await writerOn(path)
+    writer.append('a\n')
+    await writer.flush()
+    writeFileSync(path, '')
+    writer.append('b\n')
+    await expect(writer.flush()).rejects.toEqual(writeFailed('it has 0 bytes where 2 were written'))
+    expect(readFileSync(path, 'utf8')).toBe('')
+    writeFileSync(path, 'a\n')
+    await writer.flush()
+    expect(readFileSync(path, 'utf8')).toBe('a\nb\n')
     await close()
   })
 
