@@ -1,6 +1,7 @@
 /**
  * Check: a session log derived once more, with everything that must hold of it.
  */
+import { loopInvariant } from '@deepseek-ai/dsh-agent-loop'
 import { compactionInvariant } from '@deepseek-ai/dsh-compaction'
 import {
   admit,
@@ -10,14 +11,19 @@ import {
   messageOfEvent,
   pendingCalls,
   sessionInvariant,
+  type Invariant,
   type LogView,
   type Seq,
   type SessionEvent,
   type Violation,
 } from '@deepseek-ai/dsh-session'
 import { readSessionFile } from '@deepseek-ai/dsh-session-persistence-jsonl'
+import { toolsInvariant } from '@deepseek-ai/dsh-tools'
 import { openAiMessages } from './openai-shape.ts'
 import { pairingFaults } from './request-check.ts'
+
+/** All that `--invariants` judges by while a log is written. */
+const INVARIANTS: readonly Invariant<unknown>[] = [sessionInvariant, toolsInvariant, loopInvariant, compactionInvariant]
 
 export interface CheckedLog {
   readonly events: number
@@ -34,7 +40,7 @@ export async function checkSessionFile(path: string): Promise<CheckedLog> {
 }
 
 export function checkEvents(events: readonly SessionEvent[]): Violation[] {
-  const violations = checkLog(events, [sessionInvariant, compactionInvariant])
+  const violations = checkLog(events, INVARIANTS)
   return [...violations, ...pairingViolations(events)].sort((one, other) => one.seq - other.seq)
 }
 

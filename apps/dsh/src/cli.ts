@@ -25,6 +25,12 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
+/** Understood before and behind the name of any command. */
+interface GlobalFlags {
+  readonly config?: string
+  readonly invariants: boolean
+}
+
 interface ReplayFlags {
   readonly window: number
   readonly maxTokens?: number
@@ -38,12 +44,13 @@ function commandLine(finish: (code: ExitCode) => void): Command {
   const program = new Command('dsh')
     .description('An agent harness whose conversations outlive the model\'s context window.\nWithout a command it replays the session that ships with it.')
     .option('--config <file>', 'boot this composition instead of examples/tui-agent/cordis.yml')
+    .option('--invariants', 'judge every event before a session takes it, whatever the command; one that violates an invariant is refused', false)
     .exitOverride()
     .allowExcessArguments()
-    .action(async ({ config }: { readonly config?: string }, { args: [unknown] }: Command) => {
+    .action(async ({ config, invariants }: GlobalFlags, { args: [unknown] }: Command) => {
       if (unknown !== undefined) program.error(`error: unknown command '${unknown}'; see dsh --help`)
       const { demo } = await import('./demo.ts')
-      finish(await demo({ composition: config }))
+      finish(await demo({ composition: config, invariants }))
     })
 
   program.command('replay <file>')
@@ -55,9 +62,9 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .option('--json', 'print the report as one JSON object', false)
     .option('--requests <file>', 'write every request as sent, as JSON Lines in the OpenAI chat shape')
     .option('--log <file>', 'keep the session log')
-    .action(async (file: string, { window, maxTokens, ignoreCompactions, json, requests, log }: ReplayFlags) => {
+    .action(async (file: string, { window, requests, log, ...flags }: ReplayFlags) => {
       const { replayCommand } = await import('./replay-command.ts')
-      finish(await replayCommand({ file, windowTokens: window, maxTokens, ignoreCompactions, json, requestsPath: requests, logPath: log }))
+      finish(await replayCommand({ file, windowTokens: window, requestsPath: requests, logPath: log, ...flags, ...program.opts<GlobalFlags>() }))
     })
 
   program.command('check <log>')

@@ -20,14 +20,19 @@ const DEMO_WINDOW_TOKENS = 24_000
 /** No key, no model to summarize with: the same engine with the digest. */
 const KEYLESS = new Map([['@deepseek-ai/dsh-compaction-basic', '@deepseek-ai/dsh-compaction-digest']])
 
-export async function demo({ composition = COMPOSITION }: { readonly composition?: string | undefined }): Promise<ExitCode> {
+export interface DemoCommand {
+  readonly composition?: string | undefined
+  readonly invariants: boolean
+}
+
+export async function demo({ composition = COMPOSITION, invariants }: DemoCommand): Promise<ExitCode> {
   const transcript = await readTranscript(RECORDING)
   const sessionDir = await mkdtemp(join(tmpdir(), 'dsh-'))
   const ctx = await boot({ path: composition, swaps: KEYLESS, configs: new Map([['session-persistence', { dir: sessionDir }]]) }).catch(error => {
     throw error instanceof BootError ? new UsageError(messageOf(error), { cause: error }) : error
   })
   const file = shortest(RECORDING)
-  const settings = { file, windowTokens: DEMO_WINDOW_TOKENS, ignoreCompactions: false }
+  const settings = { file, windowTokens: DEMO_WINDOW_TOKENS, ignoreCompactions: false, invariants }
   const { report, replayed, logPath } = await replayIn(ctx, sessionDir, transcript, settings)
   process.stdout.write([
     reportText(report, replayed),

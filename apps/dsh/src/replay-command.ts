@@ -2,6 +2,7 @@
  * `dsh replay`: a recording read, replayed in a composition of its own, reported.
  */
 import type { Context } from '@deepseek-ai/cordis'
+import InvariantService from '@deepseek-ai/dsh-invariants'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { importTranscript, TranscriptError, type Transcript } from '@deepseek-ai/dsh-transcript'
 import { copyFile, mkdtemp, open, readFile, rm } from 'node:fs/promises'
@@ -20,6 +21,7 @@ export interface ReplayCommand {
   readonly windowTokens: number
   readonly maxTokens?: number | undefined
   readonly ignoreCompactions: boolean
+  readonly invariants: boolean
   readonly json: boolean
   readonly requestsPath?: string | undefined
   readonly logPath?: string | undefined
@@ -51,11 +53,12 @@ export async function replayIn(
   ctx: Context,
   sessionDir: string,
   transcript: Transcript,
-  { file, requestsPath, ...settings }: Omit<ReplayCommand, 'json' | 'logPath'>,
+  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath'>,
 ): Promise<ReplayedIn> {
   const progress = new Progress(process.stderr)
   const options = { ...settings, transcript, onProgress: (at: Parameters<Progress['tell']>[0]) => progress.tell(at) }
   try {
+    if (invariants) await ctx.plugin(InvariantService)
     const replayed = await writable(requestsPath, path => replay(ctx, { ...options, requestsPath: path }))
     const logPath = join(sessionDir, `${replayed.session.id}.jsonl`)
     return { report: await replayReport(file, options, replayed, logPath), replayed, logPath }

@@ -45,7 +45,7 @@ function dsh(...args: string[]): Promise<Ended> {
 describe('dsh replay', () => {
   it('prints one JSON object, and nothing else, on stdout', async () => {
     const [requests, log] = [join(dir, 'requests.jsonl'), join(dir, 'log.jsonl')]
-    const { code, stdout, stderr } = await dsh('replay', chat, '--window', '8000', '--json', '--requests', requests, '--log', log)
+    const { code, stdout, stderr } = await dsh('replay', chat, '--window', '8000', '--json', '--requests', requests, '--log', log, '--invariants')
     expect(stderr).toBe('')
     expect(code).toBe(0)
     const report = JSON.parse(stdout) as Record<string, unknown>
@@ -118,7 +118,7 @@ it('reports each violation of a log with its seq and exits with 1', async () => 
 
 describe('dsh without arguments', () => {
   it('replays the shipped session in the shipped composition', async () => {
-    const { code, stdout, stderr } = await dsh()
+    const { code, stdout, stderr } = await dsh('--invariants')
     expect(stderr).toBe('')
     expect(code).toBe(0)
     const rows = stdout.match(/^ +\d+ {2}pressure .*digest/gm) ?? []

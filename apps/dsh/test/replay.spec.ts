@@ -1,4 +1,5 @@
 import { isCompactCheckpointSource } from '@deepseek-ai/dsh-compaction'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import { textOf } from '@deepseek-ai/dsh-llm'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { isSurfaceEvent, messageOfEvent, type Session } from '@deepseek-ai/dsh-session'
@@ -23,12 +24,14 @@ afterEach(() => rm(sessionDir, { recursive: true }))
 
 async function play(transcript: Transcript, settings: Partial<ReplayOptions> = {}): Promise<Replayed & { readonly report: ReplayReport }> {
   const ctx = await compose({ sessionDir })
+  const { reported } = await underInvariants(ctx)
   try {
     const options: ReplayOptions = { transcript, windowTokens: 100_000, ignoreCompactions: false, onProgress: () => {}, ...settings }
     const replayed = await replay(ctx, options)
     const report = await replayReport('drawn', options, replayed, join(sessionDir, `${replayed.session.id}.jsonl`))
     expectReplays(replayed.session)
     expect(checkEvents([...replayed.session.log.from(0)])).toEqual([])
+    expect(reported).toEqual([])
     expect(report).toMatchObject({ replayIdentical: true, orphanResults: 0, unansweredCalls: 0 })
     return { ...replayed, report }
   } finally {
