@@ -6,6 +6,8 @@ import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { registerInvariant, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { ShadowedRange } from './events.ts'
 import { compactionInvariant } from './invariant.ts'
+import { liveCompaction } from './lock.ts'
+import { openCallsAt } from './pairing.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -49,6 +51,10 @@ export abstract class CompactionEngine extends Service {
   constructor(ctx: Context) {
     super(ctx, 'compaction')
     registerInvariant(ctx, compactionInvariant)
+    ctx.on('session/loading', log => {
+      liveCompaction(log)
+      openCallsAt(log, 0)
+    })
   }
 
   /**

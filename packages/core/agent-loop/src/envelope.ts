@@ -25,7 +25,7 @@ export function headerChange(session: FoldReader, config: CallConfig, { system, 
 }
 
 /** The last context that was declared, not learned from a refusal: a learned limit must not be taken for a change. */
-const declaredContextFold: Fold<{ context: RequestContext | null }> = {
+export const declaredContextFold: Fold<{ context: RequestContext | null }> = {
   init: () => ({ context: null }),
   apply(state, event) {
     if (event.type === 'request/context' && event.data.learned !== true) state.context = event.data

@@ -5,6 +5,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import { busOf } from '@deepseek-ai/dsh-llm'
 import { registerInvariant, teller } from '@deepseek-ai/dsh-session'
 import { loopInvariant, requestFaults } from './derivable.ts'
+import { declaredContextFold } from './envelope.ts'
 import { runTurn } from './loop.ts'
 
 export class AgentLoop {
@@ -18,6 +19,7 @@ export class AgentLoop {
       const { session } = agent
       return runTurn({ ctx, events, tell, llm, systemPrompt, tools, agent, session, signal, refusedUnsent: false })
     })
+    ctx.on('session/loading', log => void log.read(declaredContextFold))
     registerInvariant(ctx, loopInvariant)
     ctx.inject(['invariants', 'agents'], checkRequests)
   }
