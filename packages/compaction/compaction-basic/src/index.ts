@@ -1,5 +1,5 @@
 export { BasicCompactionEngine, BasicCompactionEngine as default } from './service.ts'
 export { resolveConfig, type BasicCompactionConfig, type CompactionPolicy, type ResolvedCompactionConfig } from './config.ts'
-export { summarizeByDigest, UnusableSummaryError, type CallBudget, type Summary, type SummaryInput } from './summarize.ts'
+export { ANSWERED, summarizeByDigest, UnusableSummaryError, type CallBudget, type Rung, type Summary, type SummaryInput } from './summarize.ts'
 export { digest, type DigestEntry } from './digest.ts'
 export { frame, unframe } from './checkpoint.ts'

@@ -5,12 +5,22 @@ import { Service, type Context } from '@deepseek-ai/cordis'
 import type {} from '@deepseek-ai/dsh-agent'
 import { CompactionEngine, type CompactionAgent, type CompactionResult } from '@deepseek-ai/dsh-compaction'
 import type { LlmService } from '@deepseek-ai/dsh-llm'
-import type { Seq } from '@deepseek-ai/dsh-session'
+import { teller, type Seq, type Session, type Tell } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { Compactor } from './compactor.ts'
 import { configSchema, resolveConfig, type BasicCompactionConfig } from './config.ts'
 import type { Pruner } from './relief.ts'
-import { climbLadder, type Summary, type SummaryInput } from './summarize.ts'
+import { climbLadder, type Rung, type Summary, type SummaryInput } from './summarize.ts'
+
+declare module '@deepseek-ai/cordis' {
+  interface Events {
+    /** A rung of the summary's ladder answered or did not, while a compaction of the session runs; told, never logged. */
+    'compaction/rung'(session: Session, rung: Rung): void
+  }
+}
+
+/** A summarizer that says nothing for so long is given up. */
+const IDLE_MS = 60_000
 
 export class BasicCompactionEngine extends CompactionEngine {
   static readonly inject = ['llm', 'tokenMeter']
@@ -20,11 +30,13 @@ export class BasicCompactionEngine extends CompactionEngine {
   private readonly meter: TokenMeter
   /** A plain object: what is called through a context costs microseconds a property, so the work is done there. */
   private readonly compactor: Compactor
+  private readonly tell: Tell
 
   constructor(ctx: Context, config?: BasicCompactionConfig) {
     super(ctx)
     this.llm = ctx.llm
     this.meter = ctx.tokenMeter.meter
+    this.tell = teller(ctx, 'compaction')
     const resolved = resolveConfig(config)
     const compactor = new Compactor({
       llm: this.llm,
@@ -71,9 +83,14 @@ export class BasicCompactionEngine extends CompactionEngine {
    * returns is checked for text and size. It stops soon after `signal` aborts.
    */
   protected summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
-    const { llm, meter, estimateText } = this
-    return climbLadder({ llm, meter, estimateText, sessionId: agent.session.id, ...(signal === undefined ? {} : { signal }) }, input)
+    const { llm, meter, estimateText, idleMs, tell } = this
+    const { session } = agent
+    const onRung = (rung: Rung): void => tell('compaction/rung', session, rung)
+    return climbLadder({ llm, meter, estimateText, sessionId: session.id, idleMs, onRung, ...(signal === undefined ? {} : { signal }) }, input)
   }
+
+  /** How long the stream of a summary may say nothing before it is given up. */
+  protected readonly idleMs: number = IDLE_MS
 
   /** The price of a text by itself, in tokens. */
   protected readonly estimateText = (text: string): number => this.meter.estimateMessage({ role: 'user', content: [{ type: 'text', text }] })

@@ -7,10 +7,11 @@
  *    the next chunk.
  * 3. `digest`: no model; only after an overflow, where failing would end the run.
  *
- * Every rung takes one call of the budget; all requests of one transcript count as one.
+ * Every rung takes one call of the budget; all requests of one transcript count as one. A request whose answer falls silent
+ * is given up.
  */
 import type { SummaryStrategy } from '@deepseek-ai/dsh-compaction'
-import { collect, LlmError, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { collect, LlmError, messageOf, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { digest, type DigestEntry } from './digest.ts'
 import { summaryDirective } from './directive.ts'
@@ -86,6 +87,16 @@ const MAX_CHUNK_REQUESTS = 8
 /** Where the window was guessed wrong, chunks are halved this often. */
 const MAX_HALVINGS = 3
 
+/** How one rung ended. */
+export interface Rung {
+  readonly strategy: 'replay' | 'transcript' | 'digest'
+  /** {@link ANSWERED}, or why it did not. */
+  readonly outcome: string
+}
+
+/** Its summary is the one that was returned; whether that becomes a checkpoint is not the ladder's to say. */
+export const ANSWERED = 'answered'
+
 /** What rungs work with. */
 export interface Summarizer {
   readonly llm: LlmService
@@ -93,6 +104,10 @@ export interface Summarizer {
   readonly signal?: AbortSignal
   readonly meter: Pick<TokenMeter, 'estimateMessage' | 'estimateEnvelope'>
   readonly estimateText: (text: string) => number
+  /** A request is given up as `TIMEOUT` when nothing comes from its stream for so long. */
+  readonly idleMs: number
+  /** Told of each rung as it ends, in order, those that were passed over too; not of what an abort cut short. Must not throw. */
+  readonly onRung: (rung: Rung) => void
 }
 
 /** @throws LlmError, UnusableSummaryError, Error when no model is named, or the signal's reason. */
@@ -101,7 +116,9 @@ export async function climbLadder(by: Summarizer, input: SummaryInput): Promise<
     return await askModel(by, input)
   } catch (error) {
     if (!input.isLastResort || by.signal?.aborted) throw error
-    return summarizeByDigest(input, by.estimateText)
+    const summary = summarizeByDigest(input, by.estimateText)
+    by.onRung({ strategy: 'digest', outcome: ANSWERED })
+    return summary
   }
 }
 
@@ -114,29 +131,51 @@ export function summarizeByDigest({ entries, spanTokens, maxTokens }: SummaryInp
   return { summary: [{ type: 'text', text: digest(entries, budgetTokens, estimateText) }], strategy: 'digest' }
 }
 
+const NOBODY_TO_ASK = "no model can summarize: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set"
+
 /** An input with somebody to ask. */
 type RoutedInput = SummaryInput & { readonly route: Route }
 
 async function askModel(by: Summarizer, { route, ...rest }: SummaryInput): Promise<Summary> {
-  if (route === undefined) {
-    throw new Error("no model can summarize: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set")
-  }
+  if (route === undefined) return told(by, 'transcript', Promise.reject(new Error(NOBODY_TO_ASK)))
   const input: RoutedInput = { ...rest, route }
-  if (!input.isPrefix || !replayFits(by, input)) return summarizeByTranscript(by, input)
+  const obstacle = obstacleToReplay(by, input)
+  if (obstacle !== null) {
+    by.onRung({ strategy: 'replay', outcome: obstacle })
+    return told(by, 'transcript', summarizeByTranscript(by, input))
+  }
   try {
-    return await summarizeByReplay(by, input)
+    return await told(by, 'replay', summarizeByReplay(by, input))
   } catch (error) {
-    if (by.signal?.aborted || input.calls.left === 0 || !isWorthAnotherForm(error)) throw error
+    if (by.signal?.aborted || !isWorthAnotherForm(error)) throw error
+    if (input.calls.left === 0) {
+      by.onRung({ strategy: 'transcript', outcome: 'no model call is left' })
+      throw error
+    }
   }
   // Two calls made this one, so none of them can be told from the record.
-  const { llmStreamCall: _, ...summary } = await summarizeByTranscript(by, input)
+  const { llmStreamCall: _, ...summary } = await told(by, 'transcript', summarizeByTranscript(by, input))
   return summary
 }
 
-function replayFits({ meter }: Summarizer, input: SummaryInput): boolean {
-  if (input.windowTokens === undefined) return true
+/** The outcome of `making`, which the rung's observer hears first. */
+async function told(by: Summarizer, strategy: Rung['strategy'], making: Promise<Summary>): Promise<Summary> {
+  try {
+    const summary = await making
+    by.onRung({ strategy, outcome: ANSWERED })
+    return summary
+  } catch (error) {
+    if (!by.signal?.aborted) by.onRung({ strategy, outcome: messageOf(error) })
+    throw error
+  }
+}
+
+/** Why a replay would not be what a provider's cache holds, or not go in; null where nothing stands against it. */
+function obstacleToReplay({ meter }: Summarizer, input: RoutedInput): string | null {
+  if (!input.isPrefix) return 'the span is not the head of what this model was last sent'
+  if (input.windowTokens === undefined) return null
   const requestTokens = meter.estimateEnvelope(input.system, input.tools) + input.messageTokens + meter.estimateMessage(directiveMessage(input.maxTokens))
-  return requestTokens + input.maxTokens <= input.windowTokens
+  return requestTokens + input.maxTokens <= input.windowTokens ? null : `${requestTokens} tokens and an answer of ${input.maxTokens} exceed the window of ${input.windowTokens}`
 }
 
 function isWorthAnotherForm(error: unknown): boolean {
@@ -202,9 +241,15 @@ function chunkRoom(windowTokens: number | undefined, wholeTokens: number, maxTok
 }
 
 /** One request to the summarizer: a direct call, not a step. */
-function ask({ llm, sessionId, signal }: Summarizer, { route, maxTokens }: RoutedInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
-  const abort = signal === undefined ? {} : { signal }
-  return collect(llm.stream({ ...route, ...body, maxTokens, ...abort, sessionId, purpose: 'compaction' }), abort)
+async function ask({ llm, sessionId, signal, idleMs }: Summarizer, { route, maxTokens }: RoutedInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
+  const silence = new AbortController()
+  const idle = setTimeout(() => silence.abort(new LlmError({ code: 'TIMEOUT', message: `the summarizer said nothing for ${idleMs / 1_000} s` })), idleMs)
+  const abort = { signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]) }
+  try {
+    return await collect(llm.stream({ ...route, ...body, maxTokens, ...abort, sessionId, purpose: 'compaction' }), { ...abort, onChunk: () => idle.refresh() })
+  } finally {
+    clearTimeout(idle)
+  }
 }
 
 function written({ estimateText }: Summarizer, { spanTokens, maxTokens }: SummaryInput, reply: Collected): Summary {
