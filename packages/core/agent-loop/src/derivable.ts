@@ -4,31 +4,37 @@
  * Pure. Two halves: an invariant over the log, by which a request can be told from what stands before its answer, and a look at
  * a request that is about to be sent.
  *
- *     step/start … request/header? … (asked here) … assistant/message     nothing in between may change the surface
+ *     step/start … (views) … request/header? … (asked here) … assistant/message
+ *
+ * Nothing in between may change the surface, but for views that listeners of `agent/request` put in the place of single entries
+ * too large for the route they see: what was asked is the surface as it stands before the answer.
  */
 import type { GenerateOptions, Message } from '@deepseek-ai/dsh-llm'
-import { isSurfaceEvent, latestHeader, messageOfEvent, turnFold, type Invariant, type Session, type TurnState } from '@deepseek-ai/dsh-session'
+import { isSurfaceEvent, latestHeader, messageOfEvent, turnFold, type Invariant, type Session, type SurfaceEvent, type TurnState } from '@deepseek-ai/dsh-session'
 import { sameJson } from './envelope.ts'
 
 interface RequestsState {
   turns: TurnState
   /** Some `request/header` stands in the log. */
   headed: boolean
+  /** Header or context of the open step's request were logged: nobody is asked any more what it should be. */
+  decided: boolean
   /** The open step has its answer. */
   answered: boolean
 }
 
 export const loopInvariant: Invariant<RequestsState> = {
   name: 'agent-loop',
-  init: () => ({ turns: turnFold.init(), headed: false, answered: false }),
+  init: () => ({ turns: turnFold.init(), headed: false, decided: false, answered: false }),
   apply(state, event, change) {
     state.turns = turnFold.apply(state.turns, event, change)
     if (event.type === 'request/header') state.headed = true
-    else if (event.type === 'step/start') state.answered = false
+    if (event.type === 'request/header' || event.type === 'request/context') state.decided = true
+    else if (event.type === 'step/start') state.decided = state.answered = false
     else if (event.type === 'assistant/message' && event.surfaceOp === 'append') state.answered = true
     return state
   },
-  violations({ turns: { turn, step, stepOpen }, headed, answered }, event) {
+  violations({ turns: { turn, step, stepOpen }, headed, decided, answered }, event) {
     if (!stepOpen) return []
     const here = `step ${turn}.${step}`
     if (event.type === 'assistant/message' && event.surfaceOp === 'append') {
@@ -38,9 +44,14 @@ export const loopInvariant: Invariant<RequestsState> = {
       ]
     }
     if (event.type === 'request/header' && answered) return [`a header after the answer of ${here}`]
-    if (isSurfaceEvent(event) && !answered) return [`the surface changes inside ${here} and before its answer, so nobody can tell what was asked`]
+    if (isSurfaceEvent(event) && !answered && (decided || !isView(event))) return [`the surface changes inside ${here} and before its answer, so nobody can tell what was asked`]
     return []
   },
+}
+
+/** Whether it stands in the place of one entry. */
+function isView({ surfaceOp }: SurfaceEvent): boolean {
+  return surfaceOp !== 'append' && surfaceOp.start === surfaceOp.end
 }
 
 /** What of an ordinary request the log does not bear out, a sentence each; `session` is the one it is made for. */

@@ -37,6 +37,7 @@ describe('the invariant', () => {
     ['turns and steps', 'T u S H a s S a s t T u S a s t'],
     ['a header in a step of its own, whose request failed', 'T u S H s t T S a s t'],
     ['input and rewrites between steps', 'T u S H a s p u S a s t u p'],
+    ['a view of an entry that the chosen route could not hold', 'T u S p H a s S p p a s t'],
     ['what a step adds after its answer', 'T u S H a u p s t'],
   ])('finds nothing in %s', (_title, text) => {
     expect(violations(text)).toEqual([])
@@ -47,6 +48,7 @@ describe('the invariant', () => {
     ['a second answer in one step', 'T u S H a a s t', '5: step 1.1 has its answer already'],
     ['a header that comes late', 'T u S H a H s t', '5: a header after the answer of step 1.1'],
     ['input that enters while the model answers', 'T u S H u a s t', '4: the surface changes inside step 1.1 and before its answer, so nobody can tell what was asked'],
+    ['input that enters where only views may', 'T u S u H a s t', '3: the surface changes inside step 1.1 and before its answer, so nobody can tell what was asked'],
     ['a rewrite while the model answers', 'T u S H p a s t', '4: the surface changes inside step 1.1 and before its answer, so nobody can tell what was asked'],
   ])('finds %s', (_title, text, expected) => {
     expect(violations(text)).toEqual([expected])
