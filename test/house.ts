@@ -1,11 +1,12 @@
 /**
  * The house: the shipped composition, brought up by the loader as `dsh` does it, with a scripted model for a provider, a store
- * in memory and four characters a token, so that the sizes in pictures are exact.
+ * in memory, four characters a token, so that the sizes in pictures are exact, and the invariants on.
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent'
 import { compactionInvariant, isCompactCheckpointSource } from '@deepseek-ai/dsh-compaction'
 import type { BasicCompactionConfig } from '@deepseek-ai/dsh-compaction-basic'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type Message, type ModelInfo, type ScriptedInit, type ScriptedReply, type TokenUsage } from '@deepseek-ai/dsh-llm'
 import { checkLog, isSurfaceEvent, sessionInvariant, type Seq, type Session, type SessionEvent, type SessionEventType } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
@@ -63,6 +64,8 @@ export interface House {
   /** Requests of the loop. */
   requests(): GenerateOptions[]
   warnings(): string[]
+  /** What the invariants could not veto. */
+  readonly reported: readonly string[]
   dispose(): Promise<void>
 }
 
@@ -88,8 +91,9 @@ export async function house(init: HouseInit = {}): Promise<House> {
     ]),
   })
   houses.push(ctx)
-  const warnings: string[] = []
   ctx.logger.exporters.clear() // what the app prints is read here
+  const { reported } = await underInvariants(ctx)
+  const warnings: string[] = []
   ctx.logger.exporter({ levels: { default: 2 }, export: ({ type, args }) => void (type !== 'info' && warnings.push(args.join(' '))) })
   const replies = [...(init.replies ?? [])]
   const results: House['results'] = []
@@ -112,6 +116,7 @@ export async function house(init: HouseInit = {}): Promise<House> {
     summaryRequests: () => model.requests.filter(({ purpose }) => purpose === 'compaction'),
     requests: () => model.requests.filter(({ purpose }) => purpose === undefined),
     warnings: () => warnings,
+    reported,
     dispose: () => ctx.fiber.dispose(),
   }
 }
@@ -161,8 +166,9 @@ export function exactUsage(options: GenerateOptions, content: readonly ContentBl
  * What every story ends in: live state is replayed state, no invariant is broken, and whatever was sent is what a provider
  * takes: each call answered once, before anything else is said, no result without its call, somebody's words to answer.
  */
-export function expectSound({ session, model }: House): void {
+export function expectSound({ session, model, reported }: House): void {
   expectReplays(session)
+  expect(reported).toEqual([])
   expect(checkLog(session.log.from(0), [sessionInvariant, compactionInvariant])).toEqual([])
   for (const { messages } of model.requests) expectPaired(messages)
 }
