@@ -6,6 +6,7 @@ import { Context } from '@deepseek-ai/cordis'
 import AgentService, { type Agent, type AgentOptions } from '@deepseek-ai/dsh-agent'
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
 import { compactionInvariant } from '@deepseek-ai/dsh-compaction'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import LlmService, { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type LlmFailure, type ModelInfo, type ScriptedInit, type ScriptedReply, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import { checkLog, isSurfaceEvent, lastTurn, openTurn, Session, sessionInvariant, type CallConfig, type EventSink, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
@@ -58,6 +59,7 @@ export async function harness(init: HarnessInit = {}): Promise<Harness> {
   const { summary = SUMMARY, replies, config = {}, info = { contextWindow: WINDOW_TOKENS }, engine: Engine = BasicCompactionEngine, options = ROUTE } = init
   const ctx = new Context()
   const warnings: string[] = []
+  const { guard } = await underInvariants(ctx)
   ctx.logger.exporter({ levels: { default: WARN }, export: ({ type, args }) => void (type !== 'info' && warnings.push(args.join(' '))) })
   await ctx.plugin(LlmService)
   await ctx.plugin(TokenMeterService, { charsPerToken: 4 })
@@ -76,7 +78,7 @@ export async function harness(init: HarnessInit = {}): Promise<Harness> {
   })
   ctx.llm.registerAdapter(model)
   const { sink, seed } = init
-  const session = new Session({ header: { id: 's', createdAt: 0 }, now: () => 0, ...(sink && { sink }), ...(seed && { seed }) })
+  const session = new Session({ header: { id: 's', createdAt: 0 }, now: () => 0, guard, ...(sink && { sink }), ...(seed && { seed }) })
   return {
     ctx,
     engine: ctx.compaction as BasicCompactionEngine,
@@ -144,6 +146,7 @@ export function converse(session: Session, text: string, { config = ROUTE, ...en
       }
       case 'r':
         open.splice(open.indexOf(ids), 1)
+        session.append('tool/call', { ...at(), callId: ids })
         session.append('tool/result', { ...at(), callId: ids, content }, { surfaceOp: 'append' })
         closeStep()
         break
