@@ -5,6 +5,7 @@ import { Context } from '@deepseek-ai/cordis'
 import AgentService, { type Agent } from '@deepseek-ai/dsh-agent'
 import CommandService from '@deepseek-ai/dsh-commands'
 import BasicCompactionEngine from '@deepseek-ai/dsh-compaction-basic'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import LlmService, { ScriptedAdapter, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import SessionService, { Session, type EventSink } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
@@ -32,10 +33,11 @@ const SUMMARY = `## Current Work\n${'The parser is being rewritten. '.repeat(10)
 
 async function harness({ summary = SUMMARY, sink, messages = 4 }: HarnessInit = {}): Promise<Harness> {
   const ctx = new Context()
+  const { guard } = await underInvariants(ctx)
   for (const plugin of [SessionService, LlmService, TokenMeterService, AgentService, BasicCompactionEngine, CommandService, CompactCommand]) await ctx.plugin(plugin)
   const model = new ScriptedAdapter({ replies: () => summary })
   ctx.llm.registerAdapter(model)
-  const session = new Session({ header: { id: 's', createdAt: 0 }, ...(sink && { sink }) })
+  const session = new Session({ header: { id: 's', createdAt: 0 }, guard, ...(sink && { sink }) })
   for (let index = 0; index < messages; index++) say(session, `message ${index} ${'and some more words of it '.repeat(200)}`)
   const agent = ctx.agents.create(session, { provider: 'scripted', model: 'm' })
   return {

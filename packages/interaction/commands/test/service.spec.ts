@@ -1,5 +1,6 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentService, { type Agent } from '@deepseek-ai/dsh-agent'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import SessionService, { Session, type EventSink } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { describe, expect, it } from 'vitest'
@@ -17,10 +18,11 @@ const WARN = 2
 
 async function harness(sink?: EventSink): Promise<Harness> {
   const ctx = new Context()
+  const { guard } = await underInvariants(ctx)
   const complaints: string[] = []
   ctx.logger.exporter({ levels: { default: WARN }, export: ({ type, args }) => void (type !== 'info' && complaints.push(args.join(' '))) })
   for (const plugin of [SessionService, AgentService, CommandService]) await ctx.plugin(plugin)
-  const session = new Session({ header: { id: 's', createdAt: 0 }, ...(sink && { sink }) })
+  const session = new Session({ header: { id: 's', createdAt: 0 }, guard, ...(sink && { sink }) })
   const agent = ctx.agents.create(session)
   return { ctx, agent, session, complaints: () => complaints }
 }
