@@ -45,7 +45,7 @@ export function drawn(picture: string, sink?: EventSink): Session {
 }
 
 /** A text of so many tokens as a block, beginning with `label`; no stretch of it occurs twice. */
-export function sized(label: string, tokens: number): string {
+function sized(label: string, tokens: number): string {
   const words = Array.from({ length: tokens }, (_, index) => `${label}:${index}`).join(' ')
   return words.slice(0, Math.max(1, 4 * (tokens - 4)))
 }
