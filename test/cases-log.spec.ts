@@ -103,7 +103,7 @@ describe('a person’s words', () => {
     const all = await house()
     await play(all, `${FULL} u300 a100 u6000 a300 u900 a200`)
     expect(eventsOf(all.session, 'compaction/summary').length).toBeGreaterThanOrEqual(2)
-    const said = eventsOf(all.session, 'user/message').filter(({ data }) => data.source.kind === 'user' && data.source.inputId !== undefined)
+    const said = eventsOf(all.session, 'user/message').filter(({ data, surfaceOp }) => data.source.kind === 'user' && surfaceOp === 'append')
     expect(said.map(({ data }) => textOf(data.content).split(' ')[0])).toEqual(['u6000', 'u500', 'u300', 'u6000', 'u900'])
     for (const { data } of eventsOf(all.session, 'compaction/summary')) expect(textOf(data.summary)).toBe(SUMMARY)
     expectSound(all)

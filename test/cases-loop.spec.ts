@@ -1,7 +1,7 @@
 /** No compaction for nothing, and never one after the other: D07, D08, D10, and what was reported of LOOP, DRIFT and CACHE. */
 import type { ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { describe, expect, it } from 'vitest'
-import { bracketsOf, call, checkpoints, eventsOf, exactUsage, expectSound, house, meter, play, ROUTE, say, sized, sizeOf, SUMMARY, surfaceOf, text, turnEnds, WINDOW_TOKENS, type House, type HouseInit } from './house.ts'
+import { call, checkpoints, eventsOf, exactUsage, expectSound, house, meter, play, ROUTE, say, sized, sizeOf, SUMMARY, surfaceOf, text, turnEnds, WINDOW_TOKENS, type House, type HouseInit } from './house.ts'
 
 /** A turn of `steps` steps that add next to nothing. */
 async function idleSteps(all: House, steps: number): Promise<void> {

@@ -2,11 +2,10 @@
 import { LlmError, textOf, type GenerateOptions, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import type { SessionEventType } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
-import { bracketsOf, call, checkpoints, eventsOf, expectSound, gate, house, play, rejection, ROUTE, say, sent, sized, SUMMARY, surfaceOf, text, turnEnds, typesOf, until, type House, type HouseInit } from './house.ts'
+import { bracketsOf, call, checkpoints, eventsOf, expectSound, gate, house, OVERFLOW, play, rejection, ROUTE, say, sent, sized, SUMMARY, surfaceOf, text, turnEnds, typesOf, until, type House, type HouseInit } from './house.ts'
 
 const FULL = 'u6000 a900 u500 a400'
 const never = () => new AbortController().signal
-const overflow: ScriptedReply = { failure: { code: 'CONTEXT_WINDOW_EXCEEDED', message: 'prompt is too long' } }
 
 /** How often, and in which request of the loop first, something is said. */
 const requestsSaying = ({ requests }: House, words: string): number[] => requests().flatMap((request, index) => (sent(request).includes(words) ? [index] : []))
@@ -187,7 +186,7 @@ describe('D20 CFG auto: false', () => {
   })
 
   it('CFG-01 CFG-02 an overflow is shown as it is', async () => {
-    const all = await house({ ...auto, replies: [overflow] })
+    const all = await house({ ...auto, replies: [OVERFLOW] })
     await say(all, sized('u2000', 2_000))
     expect(turnEnds(all.session)).toEqual(['CONTEXT_WINDOW_EXCEEDED'])
     expect(typesOf(all.session).filter(type => type.startsWith('compaction/'))).toEqual([])
@@ -246,7 +245,7 @@ describe('CFG', () => {
   it('CFG-05 the configured summarizer writes after an overflow as well', async () => {
     const all = await house(other)
     await play(all, FULL)
-    all.replies.push(overflow)
+    all.replies.push(OVERFLOW)
     await say(all, 'next')
     await play(all, 'u4000 a900 u900 a400 u600 a10')
     expect(eventsOf(all.session, 'compaction/start').map(({ data }) => data.trigger)).toEqual(['context-overflow', 'pressure'])
@@ -301,7 +300,7 @@ describe('CONC', () => {
   it('CONC-02 pressure and overflow in one run come one after the other', async () => {
     const all = await house()
     await play(all, FULL)
-    all.replies.push(overflow)
+    all.replies.push(OVERFLOW)
     await say(all, sized('more', 250))
     const starts: readonly SessionEventType[] = typesOf(all.session).filter(type => /compaction\/(start|end)/.test(type))
     for (const [index, type] of starts.entries()) expect(type).toBe(index % 2 === 0 ? 'compaction/start' : 'compaction/end')
@@ -356,7 +355,7 @@ describe('REQ', () => {
     let removed = 0
     const all = await house({ tools: [{ name: 'rm', parameters: { type: 'object' }, execute: () => `${(removed += 1)} removed` }] })
     await play(all, 'u3000 a900')
-    all.replies.push({ content: [call('x', 'rm')] }, overflow, 'Gone.')
+    all.replies.push({ content: [call('x', 'rm')] }, OVERFLOW, 'Gone.')
     await say(all, 'remove it')
     expect(removed).toBe(1)
     expect(all.requests().at(-1)!.messages.at(-1)!.role).toBe('tool')

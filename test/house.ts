@@ -26,6 +26,7 @@ const MEMORY_STORE = new URL('./store.ts', import.meta.url).href
 export const WINDOW_TOKENS = 10_000
 export const SUMMARY = `SUM${' and so it went on'.repeat(12).slice(0, 200)}`
 export const ROUTE = { provider: 'scripted', model: 'm' } as const
+export const OVERFLOW = { failure: { code: 'CONTEXT_WINDOW_EXCEEDED', message: 'prompt is too long' } } satisfies ScriptedReply
 /** The meter of the house, for whoever sets a price on what was sent. */
 export const meter = tokenMeter({ charsPerToken: 4 })
 
@@ -36,6 +37,8 @@ export interface HouseInit {
   readonly replies?: readonly ScriptedReply[]
   readonly compaction?: BasicCompactionConfig
   readonly models?: { readonly [model: string]: ModelInfo }
+  /** Whether the model refuses, as a provider does, what its window does not hold. */
+  readonly strict?: boolean
   readonly options?: AgentOptions
   readonly system?: string
   readonly tools?: readonly Tool[]
@@ -99,7 +102,10 @@ export async function house(init: HouseInit = {}): Promise<House> {
   const results: House['results'] = []
   const model = new ScriptedAdapter({
     models,
-    replies: request => (request.purpose === 'compaction' ? summary : (replies.shift() ?? 'Done.')),
+    replies: request => {
+      if (init.strict && sizeOf(request) > models[request.model]!.contextWindow!) return OVERFLOW
+      return request.purpose === 'compaction' ? summary : (replies.shift() ?? 'Done.')
+    },
     ...(init.usage && { usage: init.usage }),
   })
   ctx.get('llm')!.registerAdapter(model)
