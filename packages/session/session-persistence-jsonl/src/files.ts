@@ -11,14 +11,23 @@ const CHUNK_BYTES = 1 << 20
 /** Characters of one write: lines are joined up to this many; a longer line is one write. */
 const CHUNK_CHARS = 1 << 20
 
-/** The file from its beginning, in chunks that are valid until the next one is asked for. */
+/** The file from its beginning, in chunks that are valid until the next one is asked for; that one is read meanwhile. */
 export async function* chunksOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
-  for (let position = 0; ;) {
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position)
-    if (bytesRead === 0) return
-    position += bytesRead
-    yield buffer.subarray(0, bytesRead)
+  const read = (buffer: Buffer<ArrayBuffer>, position: number) => handle.read(buffer, 0, buffer.length, position)
+  let next = Buffer.allocUnsafe(CHUNK_BYTES)
+  let position = 0
+  let reading = read(Buffer.allocUnsafe(CHUNK_BYTES), 0)
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await reading
+      if (bytesRead === 0) return
+      position += bytesRead
+      reading = read(next, position)
+      yield buffer.subarray(0, bytesRead)
+      next = buffer
+    }
+  } finally {
+    await reading.catch(() => {}) // whoever stops early need not hear of what it did not ask for
   }
 }
 

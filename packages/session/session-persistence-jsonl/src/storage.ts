@@ -108,7 +108,7 @@ export class JsonlStorage implements SessionStorage {
     let store: JsonlStore | undefined
     const release = async (): Promise<void> => {
       if (store !== undefined) this.stores.delete(store)
-      await attempt.held.release()
+      await attempt.held.release().catch(error => this.report(`${path}${LOCK_SUFFIX} could not be removed: ${messageOf(error)}`))
     }
     try {
       store = await make(release)

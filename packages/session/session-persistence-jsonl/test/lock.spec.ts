@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -189,6 +189,19 @@ describe('a lock', () => {
     await first.release()
     expect(await holderOf(path)).toEqual(thisHolder())
     await second.release()
+  })
+
+  it('that cannot be removed is reported, and closing succeeds', async () => {
+    const dir = folderOf('one')
+    const path = join(dir, 'one.jsonl.lock')
+    const { storage, problems } = storageIn(dir)
+    const store = await storage.open('one')
+    rmSync(path)
+    mkdirSync(path)
+    store.append(event(1))
+    await store.close()
+    expect(problems).toEqual([expect.stringContaining(`${path} could not be removed: EISDIR`)])
+    expect((await readSessionFile(join(dir, 'one.jsonl'))).events).toEqual(events(2))
   })
 
   it.each(['', '{"pid":1}', '{"pid":0,"host":"x","startedAt":1,"token":"t"}', '{"pid":1,"host":"x","startedAt":1}'])('is never taken from a file that is none: %j', async text => {
