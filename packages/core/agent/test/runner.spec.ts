@@ -1,5 +1,6 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentService, { Cancelled, nextInput, pendingInput, type AgentDriver } from '@deepseek-ai/dsh-agent'
+import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
 import SessionService, { type Session } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
 
@@ -12,6 +13,7 @@ const takesAll: AgentDriver = async ({ session }) => {
 
 async function agents(driver?: AgentDriver) {
   const ctx = new Context()
+  await underInvariants(ctx)
   await ctx.plugin(SessionService)
   await ctx.plugin(AgentService)
   if (driver !== undefined) ctx.agents.setDriver(driver)
