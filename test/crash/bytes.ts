@@ -4,7 +4,7 @@
  * Everything throws an AssertionError for a loss.
  */
 import { Context } from '@deepseek-ai/cordis'
-import SessionService, { InvalidEventError, type Session } from '@deepseek-ai/dsh-session'
+import SessionService, { type Session } from '@deepseek-ai/dsh-session'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import JsonlSessionPersistence from '@deepseek-ai/dsh-session-persistence-jsonl'
 import assert from 'node:assert/strict'
@@ -93,7 +93,7 @@ export async function judgeGoingOn({ dir }: Lane, bytes: Buffer, at: number): Pr
 }
 
 /**
- * `refused`, by line or event, and the file as it was; `set aside`, which only the last line may be; or `changed`: all of it was
+ * `refused` by its line, and the file as it was; `set aside`, which only the last line may be; or `changed`: all of it was
  * read, and the flipped bit is a change of what one line says that no reader can tell from what was meant.
  */
 export type Verdict = 'refused' | 'set aside' | 'changed'
@@ -114,8 +114,8 @@ export async function judgeFlip({ dir, ctx }: Lane, bytes: Buffer, { at, bit }: 
 
   const outcome = await ctx.sessions.resume(ID).catch((error: unknown) => error)
   if (outcome instanceof Error) {
-    assert.ok(outcome instanceof SessionPersistenceError || outcome instanceof InvalidEventError, `it failed, but not as a refusal: ${outcome.stack}`)
-    const named = namedLine(outcome)
+    assert.ok(outcome instanceof SessionPersistenceError, `it failed, but not as a refusal: ${outcome.stack}`)
+    const named = Number(/: line (\d+): /.exec(outcome.message)?.[1])
     assert.ok(named === line || named === line + 1, `line ${line} was broken, and the refusal names ${named}: ${outcome.message}`)
     assert.ok(readFileSync(path).equals(flipped), 'a refused file is not touched')
     assert.deepEqual(readdirSync(dir), [basename(path)])
@@ -156,12 +156,4 @@ function newlines(bytes: Uint8Array): number {
   let found = 0
   for (const byte of bytes) if (byte === 0x0a) found += 1
   return found
-}
-
-/** By its own number, or by that of its event. */
-function namedLine({ message }: Error): number | null {
-  const byLine = /: line (\d+):/.exec(message)
-  if (byLine !== null) return Number(byLine[1])
-  const byEvent = /^event (\d+) \(/.exec(message)
-  return byEvent === null ? null : Number(byEvent[1]) + 2
 }
