@@ -7,6 +7,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
 
 const DEFAULT_WINDOW_TOKENS = 128_000
+/** As in the shipped composition. */
+const DEFAULT_SESSIONS_DIR = '.dsh/sessions'
 
 /** Runs one command; results go to stdout, everything else to stderr. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
@@ -40,6 +42,10 @@ interface ReplayFlags {
   readonly log?: string
 }
 
+interface SessionsFlags {
+  readonly dir: string
+}
+
 function commandLine(finish: (code: ExitCode) => void): Command {
   const program = new Command('dsh')
     .description('An agent harness whose conversations outlive the model\'s context window.\nWithout a command it replays the session that ships with it.')
@@ -69,11 +75,31 @@ function commandLine(finish: (code: ExitCode) => void): Command {
 
   program.command('check <log>')
     .description('re-derive a session log and report every violated invariant')
-    .action(async (log: string) => {
-      const { checkCommand } = await import('./check-command.ts')
-      finish(await checkCommand(log))
+    .option('--salvage <out>', 'write what holds up to the first damage, as a session that can go on; the log itself is not touched')
+    .action(async (log: string, { salvage }: { readonly salvage?: string }) => {
+      const { checkCommand, salvageCommand } = await import('./check-command.ts')
+      finish(salvage === undefined ? await checkCommand(log) : await salvageCommand(log, salvage))
     })
+
+  const sessions = program.command('sessions').description('what is stored, and going on with it; without a verb, the list')
+  const verb = (words: string, description: string, options: { readonly isDefault?: boolean } = {}): Command =>
+    sessions.command(words, options).description(description).option('--dir <folder>', 'where sessions are kept', DEFAULT_SESSIONS_DIR)
+  verb('list', 'every session, the newest first, and the process that holds it', { isDefault: true })
+    .action(async ({ dir }: SessionsFlags) => finish(await (await import('./sessions-command.ts')).listSessions(dir)))
+  verb('show <id>', 'what a session holds and how it was left; works beside its writer')
+    .action(async (id: string, { dir }: SessionsFlags) => finish(await (await import('./sessions-command.ts')).showSession(dir, id)))
+  verb('resume <id>', 'take a session over and complete its interrupted turn')
+    .action(async (id: string, { dir }: SessionsFlags) => finish(await (await import('./sessions-command.ts')).resumeSession(dir, id)))
+  verb('fork <id>', 'a new session that begins with the events of another')
+    .option('--at <seq>', 'inherit the events before this one; all by default', seq)
+    .action(async (id: string, { dir, at }: SessionsFlags & { readonly at?: number }) => finish(await (await import('./sessions-command.ts')).forkSession(dir, id, at)))
   return program
+}
+
+function seq(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('It must be the number of an event.')
+  return value
 }
 
 function tokens(text: string): number {

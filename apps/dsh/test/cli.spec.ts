@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dsh } from './run-dsh.ts'
 
-const bin = fileURLToPath(new URL('../bin/dsh.ts', import.meta.url))
+/** A file that is no conversation and no log. */
+const SOURCE = fileURLToPath(import.meta.url)
 
 let dir: string
 let chat: string
@@ -25,21 +26,6 @@ function longChat(): unknown {
     return index === 20 ? [asked, { role: 'user', content: 'Go on.' }] : [asked, { role: 'tool', tool_call_id: call.id, content: words }]
   })
   return [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Look at everything.' }, ...steps.flat(), { role: 'assistant', content: 'Done.' }]
-}
-
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-function dsh(...args: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [bin, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  return new Promise((resolve, reject) => child.on('error', reject).on('close', code => resolve({ code, stdout, stderr })))
 }
 
 describe('dsh replay', () => {
@@ -78,7 +64,8 @@ describe('dsh replay', () => {
 
   it('exits with 1 when a request did not fit', async () => {
     const fat = join(dir, 'fat.json')
-    await writeFile(fat, JSON.stringify([{ role: 'user', content: 'word '.repeat(8_000) }, { role: 'assistant', content: 'Well.' }]))
+    // Nothing may shorten a system prompt.
+    await writeFile(fat, JSON.stringify([{ role: 'system', content: 'word '.repeat(8_000) }, { role: 'user', content: 'Hello.' }, { role: 'assistant', content: 'Hello.' }]))
     const { code, stdout } = await dsh('replay', fat, '--window', '4000')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^✗ the conversation stopped before its end: .*CONTEXT_WINDOW_EXCEEDED/m)
@@ -89,10 +76,10 @@ it.each<[string, string[], RegExp]>([
   ['an unknown command', ['foo'], /unknown command 'foo'/],
   ['no file', ['replay'], /missing required argument/],
   ['a file that is not there', ['replay', '/no/such/file'], /no such file/],
-  ['a file of no known format', ['replay', bin], /expected one of/],
-  ['a window that is no number', ['replay', bin, '--window', 'wide'], /positive whole number/],
-  ['a summarizer that is not there yet', ['replay', bin, '--summarizer', 'model'], /Allowed choices are digest/],
-  ['a log that is none', ['check', bin], /no session log/],
+  ['a file of no known format', ['replay', SOURCE], /expected one of/],
+  ['a window that is no number', ['replay', SOURCE, '--window', 'wide'], /positive whole number/],
+  ['a summarizer that is not there yet', ['replay', SOURCE, '--summarizer', 'model'], /Allowed choices are digest/],
+  ['a log that is none', ['check', SOURCE], /no session log/],
   ['a composition that is not there', ['--config', '/no/such/file.yml'], /config file not found/],
 ])('exits with 2 and an empty stdout for %s', async (_title, args, message) => {
   const { code, stdout, stderr } = await dsh(...args)
