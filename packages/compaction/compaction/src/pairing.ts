@@ -44,7 +44,7 @@ function pairingOf(event: SurfaceEvent): Pairing {
   }
 }
 
-export const pairingFold: Fold<PairingState> = {
+const pairingFold: Fold<PairingState> = {
   init: () => ({ entries: [], openBefore: [], open: new Map(), openCount: 0, orphans: new Set() }),
   apply(state, event, change) {
     if (change === null || !isSurfaceEvent(event)) return state

@@ -1,6 +1,6 @@
 import { Session, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 
-export const TIME = 1_700_000_000_000
+const TIME = 1_700_000_000_000
 
 export function newSession(seed?: Iterable<SessionEvent>): Session {
   return new Session({ header: { id: 'drawn', createdAt: TIME }, now: () => TIME, ...(seed === undefined ? {} : { seed }) })
