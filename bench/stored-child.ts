@@ -14,6 +14,8 @@ import { elapsedMs } from './measure.ts'
 
 export interface Loaded {
   readonly ms: number
+  /** Of processor time, of all threads: what a busy machine does not change. */
+  readonly cpuMs: number
   /** Resident memory at its highest, and what of it was there before; heap and buffers in use afterwards. */
   readonly peakBytes: number
   readonly beforeBytes: number
@@ -34,10 +36,12 @@ async function measured(load: () => Promise<{ events: number; entries: number }>
   const before = used()
   const beforeBytes = process.memoryUsage.rss()
   let sizes = { events: 0, entries: 0 }
+  const cpuBefore = process.cpuUsage()
   const ms = await elapsedMs(async () => {
     sizes = await load()
   })
-  return { ms, peakBytes: process.resourceUsage().maxRSS * 1024, beforeBytes, keptBytes: used() - before, ...sizes }
+  const { user, system } = process.cpuUsage(cpuBefore)
+  return { ms, cpuMs: (user + system) / 1000, peakBytes: process.resourceUsage().maxRSS * 1024, beforeBytes, keptBytes: used() - before, ...sizes }
 }
 
 async function resumed(): Promise<Loaded> {

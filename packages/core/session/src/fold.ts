@@ -22,7 +22,13 @@ export interface Fold<S> {
 /** A log to read: seqs are indices. A view, never a copy. */
 export interface LogView {
   readonly length: number
-  /** @throws RangeError naming the seq and the length when there is no such event. */
+  /**
+   * Frozen. What is neither on the surface nor recent may be read back from where it is stored, at the cost of a synchronous
+   * read, as an equal object; many such events are better had by `from`.
+   *
+   * @throws RangeError naming the seq and the length when there is no such event; what the store says when it cannot be read.
+   */
   at(seq: Seq): SessionEvent
+  /** In order, those too that are appended meanwhile. */
   from(seq: Seq): Iterable<SessionEvent>
 }

@@ -4,11 +4,11 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from './folder.ts'
 
 const PROGRAM = fileURLToPath(new URL('./hostile-disk.ts', import.meta.url))
-const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0
+const canMount = spawnSync('bash', ['-c', `unshare -rm bash -c 'mount -t tmpfs none /mnt'`]).status === 0
 
-it.skipIf(!canMount)('a full, missing or read-only disk fails each act with the file and the cause, and all goes on once it is cured (needs unshare)', () => {
+it.skipIf(!canMount)('a full, missing or read-only disk fails each act with the file and the cause, and all goes on once it is cured (needs bash and unshare)', () => {
   const disk = temporaryFolder()
-  const outcomes = JSON.parse(execFileSync('unshare', ['-rm', process.execPath, PROGRAM, disk], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })) as Record<string, unknown>
+  const outcomes = JSON.parse(execFileSync('bash', ['-c', 'exec unshare -rm "$0" "$@"', process.execPath, PROGRAM, disk], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })) as Record<string, unknown>
   const failed = (id: string, cause: string): unknown => ({ code: 'SESSION_WRITE_FAILED', message: expect.stringMatching(new RegExp(`^${disk}/sessions/${id}\\.jsonl.*${cause}`)) })
   expect(outcomes).toEqual({
     'flush, disk full': failed('one', '3 events could not be stored: ENOSPC'),

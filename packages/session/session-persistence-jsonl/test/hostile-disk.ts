@@ -34,9 +34,9 @@ function fillDisk(): void {
   }
 }
 const freeDisk = (): void => rmSync(join(disk, 'filler'))
-const remount = (mode: 'ro' | 'rw'): void => void execFileSync('mount', ['-o', `remount,${mode}`, disk])
+const remount = (mode: 'ro' | 'rw'): void => void execFileSync('bash', ['-c', `mount -o remount,${mode} "$0"`, disk])
 
-execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', disk])
+execFileSync('bash', ['-c', 'mount -t tmpfs -o size=1m none "$0"', disk])
 const storage = new JsonlStorage(dir, problem => process.stderr.write(`${problem}\n`))
 const one = await storage.create({ ...header, id: 'one' })
 await (await storage.create({ ...header, id: 'torn' })).close()
