@@ -56,7 +56,7 @@ describe('a summary that is none leaves everything as it is, and the run goes on
   })
 
   it('SUMFAIL-08 SUMFAIL-09 a person who asked is told so, and the next turn has everything', async () => {
-    const all = await house({ summary: { failure: { code: 'SERVER', message: 'overloaded' } } })
+    const all = await house({ summary: { failure: { code: 'AUTH', message: 'overloaded' } } })
     await play(all, FULL)
     expect(await all.ctx.get('commands')!.execute('/compact', all.agent)).toMatchObject({ error: expect.stringContaining('overloaded') })
     await say(all, 'go on')
@@ -65,7 +65,7 @@ describe('a summary that is none leaves everything as it is, and the run goes on
   })
 
   it('OVFCALL-12 ten failures leave nothing behind that the next attempt would read', async () => {
-    const all = await house({ summary: { failure: { code: 'SERVER', message: 'overloaded' } } })
+    const all = await house({ summary: { failure: { code: 'AUTH', message: 'overloaded' } } })
     await play(all, FULL)
     for (let attempt = 0; attempt < 10; attempt++) {
       await all.ctx.get('compaction')!.compactNow(all.agent, new AbortController().signal).catch(() => null)

@@ -7,7 +7,7 @@ import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent'
 import { compactionInvariant, isCompactCheckpointSource } from '@deepseek-ai/dsh-compaction'
 import type { BasicCompactionConfig } from '@deepseek-ai/dsh-compaction-basic'
 import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
-import { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type Message, type ModelInfo, type ScriptedInit, type ScriptedReply, type TokenUsage } from '@deepseek-ai/dsh-llm'
+import { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type LlmAdapter, type Message, type ModelInfo, type ScriptedInit, type ScriptedReply, type TokenUsage } from '@deepseek-ai/dsh-llm'
 import { checkLog, isSurfaceEvent, sessionInvariant, type Seq, type Session, type SessionEvent, type SessionEventType } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
@@ -43,6 +43,8 @@ export interface HouseInit {
   readonly system?: string
   readonly tools?: readonly Tool[]
   readonly usage?: ScriptedInit['usage']
+  /** In place of the scripted model. */
+  readonly adapter?: LlmAdapter
   /** Rows by id with a configuration of their own. */
   readonly configs?: ReadonlyMap<string, unknown>
   /** Packages in place of others. */
@@ -108,7 +110,7 @@ export async function house(init: HouseInit = {}): Promise<House> {
     },
     ...(init.usage && { usage: init.usage }),
   })
-  ctx.get('llm')!.registerAdapter(model)
+  ctx.get('llm')!.registerAdapter(init.adapter ?? model)
   if (init.system !== undefined) ctx.get('systemPrompt')!.registerSection({ name: 'test', text: init.system })
   ctx.get('tools')!.registerTool({ name: 'look', parameters: { type: 'object' }, parallel: true, execute: () => results.shift() ?? 'nothing there' })
   for (const tool of init.tools ?? []) ctx.get('tools')!.registerTool(tool)

@@ -214,7 +214,7 @@ describe('what a person is told', () => {
       all.finish()
       return said
     }],
-    ['summary', 'No summary that would help could be made (', async init => compact(await played({ ...init, summary: { failure: { code: 'SERVER', message: 'down' } } }))],
+    ['summary', 'No summary that would help could be made (', async init => compact(await played({ ...init, summary: { failure: { code: 'AUTH', message: 'down' } } }))],
     ['commit', 'The compaction could not be written to the log (', async init => {
       const all = await played(init)
       all.store.refuses = ({ type }) => type === 'compaction/end'

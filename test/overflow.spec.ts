@@ -81,7 +81,7 @@ describe('the way back', () => {
 
 describe('a retry needs proof', () => {
   it('pruning alone is one: no summary is paid for where nothing else is left to take', async () => {
-    const all = await house({ models: {}, summary: { failure: { code: 'SERVER', message: 'down' } } })
+    const all = await house({ models: {}, summary: { failure: { code: 'AUTH', message: 'down' } } })
     await play(all, 'u20 ca10 ra3000 a20')
     all.replies.push(overflow, 'answered')
     await say(all, 'Go on.')

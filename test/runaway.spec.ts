@@ -51,7 +51,7 @@ it('each compaction stands between a step’s end and the next step’s start', 
 
 describe('goes on', () => {
   it('with a summarizer that never succeeds, until the provider refuses, and then with a digest', async () => {
-    const all = await runaway({ summary: { failure: { code: 'SERVER', message: 'down' } }, strict: true })
+    const all = await runaway({ summary: { failure: { code: 'AUTH', message: 'down' } }, strict: true })
     expect(turnEnds(all.session).at(-1)).toBe('completed')
     expect(turnEnds(all.session).slice(0, -1).every(end => end === 'CONTEXT_WINDOW_EXCEEDED')).toBe(true)
     expect(eventsOf(all.session, 'compaction/summary').every(({ data }) => data.strategy === 'digest')).toBe(true)
