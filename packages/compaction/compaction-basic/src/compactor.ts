@@ -50,7 +50,7 @@ export class Compactor {
   private readonly attempts = new Set<Promise<unknown>>()
   /** Routes whose capacity nobody knows, told once each. */
   private readonly unknownRoutes = new Set<string>()
-  /** Sessions whose breaker holds, told once each time. */
+  /** Sessions whose breaker has held since the last useful attempt, told once. */
   private readonly held = new WeakSet<Session>()
 
   constructor(host: CompactorHost) {
@@ -259,9 +259,10 @@ export class Compactor {
   }
 
   private isHeld(session: Session, limits: Limits): boolean {
-    const reason = this.breaker.holds(session.read(this.breaker.fold), limits.retainTokens)
+    const state = session.read(this.breaker.fold)
+    const reason = this.breaker.holds(state, limits.retainTokens)
     if (reason === null) {
-      this.held.delete(session)
+      if (state.fruitless === 0) this.held.delete(session)
       return false
     }
     if (!this.held.has(session)) this.warn(session, `compaction under pressure waits: ${reason}`)
