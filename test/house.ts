@@ -18,10 +18,10 @@ import { boot } from '../apps/dsh/src/boot.ts'
 import { sized } from '../packages/compaction/compaction-basic/test/harness.ts'
 import type { Store } from './store.ts'
 
-export { bracketsOf, converse, gate, rejection, sized, surfaceOf, until } from '../packages/compaction/compaction-basic/test/harness.ts'
+export { bracketsOf, gate, rejection, sized, surfaceOf, until } from '../packages/compaction/compaction-basic/test/harness.ts'
 
-const SHIPPED = fileURLToPath(new URL('../examples/tui-agent/cordis.yml', import.meta.url))
-const MEMORY_STORE = new URL('./store.ts', import.meta.url).href
+export const SHIPPED = fileURLToPath(new URL('../examples/tui-agent/cordis.yml', import.meta.url))
+export const MEMORY_STORE = new URL('./store.ts', import.meta.url).href
 
 export const WINDOW_TOKENS = 10_000
 export const SUMMARY = `SUM${' and so it went on'.repeat(12).slice(0, 200)}`
