@@ -162,10 +162,15 @@ describe('under pressure', () => {
     expect(report.peakRequestTokens).toBeLessThanOrEqual(5_000)
   })
 
-  it('says where and why it stopped when nothing can make a request fit', async () => {
+  it('shortens what alone exceeds the window, lists it, and goes on', async () => {
     const { report } = await play(recording('u c c a', index => (index === 1 ? filler.repeat(40) : 'short')), { windowTokens: 8_000 })
-    expect(report.stopped).toMatch(/step 2.*CONTEXT_WINDOW_EXCEEDED/)
-    expect(report.overWindowRequests).toBe(1)
-    expect(report.oversized.map(({ step, shortened }) => ({ step, shortened }))).toEqual([{ step: 1, shortened: false }, { step: 1, shortened: false }])
+    expect(report).toMatchObject({ steps: 3, overWindowRequests: 0 })
+    expect(report.stopped).toBeUndefined()
+    expect(report.oversized.map(({ step, shortened }) => ({ step, shortened }))).toEqual([{ step: 1, shortened: true }, { step: 1, shortened: true }])
+  })
+
+  it('says where and why it stopped when nothing can make a request fit', async () => {
+    const { report } = await play({ ...recording('u c a'), system: filler.repeat(60) }, { windowTokens: 8_000 })
+    expect(report.stopped).toMatch(/step 1.*CONTEXT_WINDOW_EXCEEDED/)
   })
 })
