@@ -24,8 +24,11 @@ const MAX_TURNS = 400
 
 const { stop, ...init } = JSON.parse(process.argv[2]!) as Order & StageInit
 
+/** By number: `process.stdout` would make the pipe refuse what it has no room for, where this waits until somebody has read. */
+const STDOUT = 1
+
 function tell(line: string): void {
-  writeSync(process.stdout.fd, `${line}\n`)
+  writeSync(STDOUT, `${line}\n`)
 }
 
 function standStill(): never {
