@@ -1,7 +1,7 @@
 /** No compaction for nothing, and never one after the other: D07, D08, D10, and what was reported of LOOP, DRIFT and CACHE. */
 import type { ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { describe, expect, it } from 'vitest'
-import { call, checkpoints, eventsOf, exactUsage, expectSound, house, meter, play, ROUTE, say, sized, sizeOf, SUMMARY, surfaceOf, text, turnEnds, WINDOW_TOKENS, type House, type HouseInit } from './house.ts'
+import { bracketsOf, call, checkpoints, eventsOf, exactUsage, expectSound, house, meter, play, rejection, ROUTE, say, sized, sizeOf, SUMMARY, surfaceOf, text, turnEnds, WINDOW_TOKENS, type House, type HouseInit } from './house.ts'
 
 /** A turn of `steps` steps that add next to nothing. */
 async function idleSteps(all: House, steps: number): Promise<void> {
@@ -48,6 +48,16 @@ describe('D07 a window of 700 and a summarizer that writes 900', () => {
     expect(all.warnings().length).toBeLessThanOrEqual(3)
     expectSound(all)
   })
+})
+
+it.each([['longer', 3_000], ['exactly as long, in its frame', 1_900]])('LOOP-11 LOOP-12 a summary %s than what it stands for is refused, by itself and on demand', async (_title, tokens) => {
+  const all = await house({ compaction: { maxTokens: 4_000, retainTokens: 5_500 }, summary: sized('SUM', tokens) })
+  await play(all, 'u2000 a50 u5500 a300 u400 a10')
+  expect(await rejection(all.ctx.get('compaction')!.compactRegion(all.session.surface.entries[0]!, all.session.surface.entries[1]!, all.agent))).toMatchObject({ code: 'summary' })
+  expect(bracketsOf(all.session)).toBe('start(pressure) end(not-smaller) start(region) end(not-smaller)')
+  expect(all.session.surface.replaceGeneration).toBe(0)
+  expect(all.summaryRequests()).toHaveLength(2)
+  expectSound(all)
 })
 
 describe('what no summary can mend costs nothing', () => {

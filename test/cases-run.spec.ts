@@ -97,6 +97,18 @@ describe('D15 QUEUE what is said while a summary is written', () => {
     expectSound(all)
   })
 
+  it('a message that is taken back meanwhile does not come, and the rest of it does', async () => {
+    const all = await waiting()
+    const inputId = all.agent.send(sized('more', 250))
+    await all.asked
+    expect(all.agent.withdraw(inputId)).toBe(true)
+    all.agent.steer('S1: never mind')
+    all.finish()
+    await all.agent.whenIdle()
+    expect(surfaceOf(all.session)).toBe('S a900 u500 a400 S1: Done.')
+    expectSound(all)
+  })
+
   it('QUEUE-08 CRASH-01 nothing that stood in the log before it is touched', async () => {
     const all = await waiting()
     const before = JSON.stringify([...all.session.log.from(0)])

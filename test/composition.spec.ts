@@ -228,11 +228,16 @@ describe('what goes takes everything along', () => {
     expect(bracketsOf(all.session)).toBe('')
     expect(turnEnds(all.session).at(-1)).toBe('CONTEXT_WINDOW_EXCEEDED')
 
+    // Whoever came before it still runs after it.
+    const seen: string[] = []
+    const off = ctx.on('agent/pre-step', (_event, next) => (seen.push(surfaceOf(all.session).split(' ')[0]!), next()))
     const { default: Engine } = await import('@deepseek-ai/dsh-compaction-basic')
     const engine = await ctx.plugin(Engine)
     await until(() => ctx.get('commands')!.list().length === 1)
-    expect((treeOf(ctx) as typeof loaded)['listeners']).toEqual(loaded['listeners'])
     await say(all, 'and now')
+    expect(seen).toEqual(['S'])
+    off()
+    expect(treeOf(ctx)['listeners']).toEqual(loaded['listeners'])
     expect(checkpoints(all.session)).toHaveLength(1)
     await engine.dispose()
     expect(treeOf(ctx)).toEqual(bare)
