@@ -15,7 +15,7 @@ import {
   type CompactionTrigger,
 } from '@deepseek-ai/dsh-compaction'
 import { messageOf, textOf, type ContentBlock, type LlmFailure, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
-import { latestHeader, openStep, type CallConfig, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import { latestHeader, openStep, type CallConfig, type FoldReader, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { breaker, isUseful, type Breaker } from './breaker.ts'
 import { frame } from './checkpoint.ts'
@@ -63,6 +63,11 @@ export class Compactor {
   async unload(): Promise<void> {
     this.unloading.abort(new Error('the compaction engine was unloaded'))
     await Promise.allSettled(this.attempts)
+  }
+
+  /** Reads every fold that a decision will ask for, so that they see a stored log in the one pass that loads it. */
+  follow(log: FoldReader): void {
+    for (const fold of [answerFold, learnedFold, pinFold, this.breaker.fold]) log.read<unknown>(fold)
   }
 
   async compactIfNeeded(agent: CompactionAgent, trigger: 'pressure' | 'context-overflow', signal: AbortSignal): Promise<CompactionResult | null> {

@@ -9,8 +9,6 @@ import { teller, type Seq, type Session, type Tell } from '@deepseek-ai/dsh-sess
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { Compactor } from './compactor.ts'
 import { configSchema, resolveConfig, type BasicCompactionConfig } from './config.ts'
-import { answerFold, learnedFold } from './history.ts'
-import { pinFold } from './pins.ts'
 import type { Pruner } from './relief.ts'
 import { climbLadder, type Rung, type Summary, type SummaryInput } from './summarize.ts'
 
@@ -49,9 +47,7 @@ export class BasicCompactionEngine extends CompactionEngine {
       warn: message => ctx.logger('compaction').warn(message),
     })
     this.compactor = compactor
-    ctx.on('session/loading', log => {
-      for (const fold of [answerFold, learnedFold, pinFold]) log.read<unknown>(fold)
-    })
+    ctx.on('session/loading', log => compactor.follow(log))
     if (!resolved.auto) return
     // Prepended: whoever reads the surface to add context does so after it was compacted.
     ctx.on('agent/pre-step', async (event, next) => {
