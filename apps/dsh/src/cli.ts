@@ -4,6 +4,7 @@
  * A command's own code is loaded when it runs, so that help and usage errors come at once.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { SUMMARIZER_FAULTS, type SummarizerFault } from './summarizer-faults.ts'
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
 
 const DEFAULT_WINDOW_TOKENS = 128_000
@@ -37,6 +38,7 @@ interface ReplayFlags {
   readonly window: number
   readonly maxTokens?: number
   readonly ignoreCompactions: boolean
+  readonly summarizerFaults?: readonly SummarizerFault[]
   readonly json: boolean
   readonly requests?: string
   readonly log?: string
@@ -65,6 +67,7 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .option('--max-tokens <tokens>', 'the output limit of each request; none by default', tokens)
     .option('--ignore-compactions', 'leave out the compactions that were recorded and replay the whole history', false)
     .addOption(new Option('--summarizer <kind>', 'who writes the checkpoints').choices(['digest']).default('digest'))
+    .option('--summarizer-faults <list>', `a scripted model writes them, and misbehaves so, in turn: ${SUMMARIZER_FAULTS.join(', ')}`, faults)
     .option('--json', 'print the report as one JSON object', false)
     .option('--requests <file>', 'write every request as sent, as JSON Lines in the OpenAI chat shape')
     .option('--log <file>', 'keep the session log')
@@ -106,6 +109,15 @@ function tokens(text: string): number {
   const count = Number(text)
   if (!Number.isSafeInteger(count) || count <= 0) throw new InvalidArgumentError('It must be a positive whole number of tokens.')
   return count
+}
+
+/** A list of faults; empty for a model that never misbehaves. */
+function faults(list: string): SummarizerFault[] {
+  return list.split(',').map(name => name.trim()).filter(name => name !== '').map(name => {
+    const fault = SUMMARIZER_FAULTS.find(known => known === name)
+    if (fault === undefined) throw new InvalidArgumentError(`There is no fault "${name}".`)
+    return fault
+  })
 }
 
 /** `dsh … | head` has read what it wanted. */

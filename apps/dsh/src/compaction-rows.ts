@@ -2,6 +2,7 @@
  * Compaction rows: each compaction of a session as one line of a report, gathered while it happens.
  */
 import { isCompactCheckpointSource, type CompactionTrigger } from '@deepseek-ai/dsh-compaction'
+import type { Rung } from '@deepseek-ai/dsh-compaction-basic'
 import type { Session, SessionEvent } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { messageOfEvent } from '@deepseek-ai/dsh-session'
@@ -16,6 +17,7 @@ interface Running {
   shadowedTokens: number
   checkpointTokens: number
   summarizer: CompactionRow['summarizer']
+  readonly rungs: Rung[]
 }
 
 export class CompactionRows {
@@ -25,6 +27,14 @@ export class CompactionRows {
 
   constructor(meter: TokenMeter) {
     this.meter = meter
+  }
+
+  /** One that answered or did not, of the compaction that runs. */
+  rung(rung: Rung): void {
+    const { running } = this
+    if (running === null) return
+    running.rungs.push(rung)
+    running.summarizer = rung.strategy === 'digest' ? 'digest' : 'model'
   }
 
   /** `step` is the one that a compaction would make room for. */
@@ -39,6 +49,7 @@ export class CompactionRows {
         shadowedTokens: 0,
         checkpointTokens: 0,
         summarizer: event.data.trigger === 'recorded' ? 'recorded' : 'digest',
+        rungs: [],
       }
       return
     }
@@ -53,10 +64,11 @@ export class CompactionRows {
       const message = messageOfEvent(event)
       running.checkpointTokens = message === null ? 0 : this.meter.estimateMessage(message)
     } else if (event.type === 'compaction/end') {
-      const { startedAtMs, ...row } = running
+      const { startedAtMs, rungs, ...row } = running
       const { error } = event.data
       this.rows.push({
         ...row,
+        ...(rungs.length === 0 ? {} : { rungs }),
         pressureAfter: this.meter.measure(session).totalTokens,
         ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
         ok: error === undefined,

@@ -4,6 +4,7 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentService from '@deepseek-ai/dsh-agent'
 import agentLoop from '@deepseek-ai/dsh-agent-loop'
+import type { BasicCompactionEngine } from '@deepseek-ai/dsh-compaction-basic'
 import DigestCompactionEngine from '@deepseek-ai/dsh-compaction-digest'
 import ToolResultPruner from '@deepseek-ai/dsh-compaction-tool-result-pruner'
 import LlmService from '@deepseek-ai/dsh-llm'
@@ -14,8 +15,15 @@ import TokenMeterService from '@deepseek-ai/dsh-token-meter'
 import ToolService from '@deepseek-ai/dsh-tools'
 import { StderrLog } from './stderr-log.ts'
 
-/** Sessions are kept in `sessionDir`. The context is the caller's to dispose of. */
-export async function compose({ sessionDir }: { readonly sessionDir: string }): Promise<Context> {
+interface Composition {
+  /** Where sessions are kept. */
+  readonly sessionDir: string
+  /** Who compacts; the digest engine where nothing is said. */
+  readonly engine?: typeof BasicCompactionEngine | undefined
+}
+
+/** The context is the caller's to dispose of. */
+export async function compose({ sessionDir, engine = DigestCompactionEngine }: Composition): Promise<Context> {
   const ctx = new Context()
   new StderrLog(ctx)
   await ctx.plugin(JsonlSessionPersistence, { dir: sessionDir })
@@ -27,6 +35,6 @@ export async function compose({ sessionDir }: { readonly sessionDir: string }): 
   await ctx.plugin(AgentService)
   await ctx.plugin(agentLoop)
   await ctx.plugin(ToolResultPruner)
-  await ctx.plugin(DigestCompactionEngine)
+  await ctx.plugin(engine)
   return ctx
 }

@@ -15,12 +15,16 @@ import { replayReport } from './replay-outcome.ts'
 import { violationsOf, type ReplayReport } from './replay-report.ts'
 import { replay, type Replayed } from './replay.ts'
 import { renderReport } from './report.ts'
+import { scriptedSummarizer, type ScriptedSummarizer } from './scripted-summarizer.ts'
+import type { SummarizerFault } from './summarizer-faults.ts'
 
 export interface ReplayCommand {
   readonly file: string
   readonly windowTokens: number
   readonly maxTokens?: number | undefined
   readonly ignoreCompactions: boolean
+  /** A model writes the checkpoints, and misbehaves so, in turn; a digest stands in for it where there are none. */
+  readonly summarizerFaults?: readonly SummarizerFault[] | undefined
   readonly invariants: boolean
   readonly json: boolean
   readonly requestsPath?: string | undefined
@@ -32,8 +36,11 @@ export async function replayCommand(command: ReplayCommand): Promise<ExitCode> {
   if (command.logPath !== undefined) await writable(command.logPath, async path => (await open(path, 'a')).close())
   const sessionDir = await mkdtemp(join(tmpdir(), 'dsh-replay-'))
   try {
-    const ctx = await compose({ sessionDir })
-    const { report, replayed, logPath } = await replayIn(ctx, sessionDir, transcript, command)
+    const { summarizerFaults } = command
+    const summarizer = summarizerFaults && scriptedSummarizer(summarizerFaults)
+    const ctx = await compose({ sessionDir, engine: summarizer?.engine })
+    const { report: replayReport, replayed, logPath } = await replayIn(ctx, sessionDir, transcript, { ...command, summaries: summarizer?.answer })
+    const report: ReplayReport = { ...replayReport, ...(summarizerFaults && { summarizerFaults }) }
     if (command.logPath !== undefined) await copyFile(logPath, command.logPath)
     process.stdout.write(command.json ? `${JSON.stringify(report)}\n` : reportText(report, replayed))
     return exitCodeOf(report)
@@ -53,7 +60,7 @@ export async function replayIn(
   ctx: Context,
   sessionDir: string,
   transcript: Transcript,
-  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath'>,
+  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath' | 'summarizerFaults'> & { readonly summaries?: ScriptedSummarizer['answer'] | undefined },
 ): Promise<ReplayedIn> {
   const progress = new Progress(process.stderr)
   const options = { ...settings, transcript, onProgress: (at: Parameters<Progress['tell']>[0]) => progress.tell(at) }

@@ -10,8 +10,9 @@
 import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepEvent } from '@deepseek-ai/dsh-agent'
 import { recordCompaction } from '@deepseek-ai/dsh-compaction'
+import type {} from '@deepseek-ai/dsh-compaction-basic'
 import type { LlmRequest, StreamChunk } from '@deepseek-ai/dsh-llm'
-import { RecordedAdapter, type RecordedAnswer } from '@deepseek-ai/dsh-llm-recorded'
+import { RecordedAdapter, type RecordedAnswer, type RecordedInit } from '@deepseek-ai/dsh-llm-recorded'
 import { isSurfaceEvent, messageOfEvent, PERSON_SOURCE, type MessageSource, type Seq, type Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import type { AnswerItem, CompactionItem, InputItem, Transcript } from '@deepseek-ai/dsh-transcript'
 import { CompactionRows } from './compaction-rows.ts'
@@ -40,6 +41,8 @@ export interface ReplayOptions {
   readonly windowTokens: number
   readonly maxTokens?: number | undefined
   readonly ignoreCompactions: boolean
+  /** What a model answers to whoever asks it for a summary; without them it has none to give. */
+  readonly summaries?: RecordedInit['summaries'] | undefined
   /** Where every request is written to. */
   readonly requestsPath?: string | undefined
   readonly onProgress: (progress: ReplayProgress) => void
@@ -96,7 +99,7 @@ class Replay {
   }
 
   private constructor(ctx: Context, options: ReplayOptions, session: Session) {
-    const { transcript, windowTokens, maxTokens, ignoreCompactions, requestsPath } = options
+    const { transcript, windowTokens, maxTokens, ignoreCompactions, requestsPath, summaries } = options
     const passages = passagesOf(transcript.items, { ignoreCompactions })
     const priceOf = requestPricer()
     const model = new RecordedAdapter({
@@ -104,6 +107,7 @@ class Replay {
       contextWindow: windowTokens,
       estimateTokens: priceOf,
       answers: passages.flatMap(({ answer }) => (answer === null ? [] : [recordedAnswer(answer.item)])),
+      ...(summaries === undefined ? {} : { summaries }),
     })
     this.ctx = ctx
     this.options = options
@@ -117,6 +121,9 @@ class Replay {
     this.agent = ctx.agents.create(session, { provider: model.provider, model: model.model, ...(maxTokens === undefined ? {} : { maxTokens }) })
     ctx.on('session/event', (from, event) => {
       if (from === session) this.clock.elsewhere(() => this.observe(event))
+    })
+    ctx.on('compaction/rung', (from, rung) => {
+      if (from === session) this.compactions.rung(rung)
     })
     ctx.on('llm/stream', (request, next) => this.serve(request, next))
     // Prepended after the engine's: it judges the pressure that recorded compactions leave.

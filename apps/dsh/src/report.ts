@@ -3,6 +3,7 @@
  *
  * Pure. Lines without colors, so that a pipe gets what a terminal shows.
  */
+import { ANSWERED } from '@deepseek-ai/dsh-compaction-basic'
 import { chart, compactTokens, type ChartPoint } from './chart.ts'
 import { violationsOf, type CompactionRow, type ReplayReport } from './replay-report.ts'
 
@@ -63,8 +64,13 @@ function compactionTable(rows: readonly CompactionRow[]): string[] {
   return [
     layOut(TABLE_HEAD),
     ...cells.flatMap((line, index) => {
-      const { error } = rows[index]!
-      return error === undefined ? [layOut(line)] : [layOut(line), `      failed: ${error}`]
+      const { error, rungs = [] } = rows[index]!
+      const told = rungs.some(({ outcome }) => outcome !== ANSWERED) ? rungs : []
+      return [
+        layOut(line),
+        ...told.map(({ strategy, outcome }) => `      ${strategy.padEnd(10)} ${outcome}`),
+        ...(error === undefined ? [] : [`      failed: ${error}`]),
+      ]
     }),
   ]
 }
@@ -95,7 +101,9 @@ function losses({ skipped, prunes, oversized }: ReplayReport): string[] {
 function verdict(report: ReplayReport): string[] {
   const violations = violationsOf(report)
   if (violations.length > 0) return violations.map(violation => `✗ ${violation}`)
-  return ['✓ every request inside the window, every call answered, nothing lost: the log gives the same state when it is read back']
+  const { overWindowRequests } = report
+  const fitting = overWindowRequests === 0 ? 'every request' : `${overWindowRequests} requests refused for their size and made to fit, all others`
+  return [`✓ ${fitting} inside the window, every call answered, nothing lost: the log gives the same state when it is read back`]
 }
 
 function facts(parts: readonly string[]): string {

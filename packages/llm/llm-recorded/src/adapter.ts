@@ -15,14 +15,15 @@ export interface RecordedInit {
   readonly estimateTokens?: (options: GenerateOptions) => number
   /** To ordinary requests. */
   readonly answers: readonly RecordedAnswer[]
-  /** To requests of purpose `compaction`. */
-  readonly summaries?: readonly RecordedAnswer[]
+  /** To requests of purpose `compaction`; a function makes them up as they are asked for. */
+  readonly summaries?: readonly RecordedAnswer[] | ((options: GenerateOptions, index: number) => RecordedAnswer)
 }
 
 /** The answers to requests of one purpose, and how many were given. */
 interface Reel {
   readonly name: string
-  readonly answers: readonly RecordedAnswer[]
+  /** Undefined behind the last. */
+  readonly answer: (options: GenerateOptions, index: number) => RecordedAnswer | undefined
   given: number
 }
 
@@ -44,10 +45,10 @@ export class RecordedAdapter implements LlmAdapter {
     this.model = init.model
     this.contextWindow = contextWindow
     this.estimateTokens = estimateTokens
-    this.ordinary = { name: 'answers', answers: init.answers, given: 0 }
+    this.ordinary = reelOf('answers', init.answers)
     this.reels = new Map<LlmPurpose | undefined, Reel>([
       [undefined, this.ordinary],
-      ['compaction', { name: 'summaries', answers: init.summaries ?? [], given: 0 }],
+      ['compaction', reelOf('summaries', init.summaries ?? [])],
     ])
   }
 
@@ -70,9 +71,9 @@ export class RecordedAdapter implements LlmAdapter {
     this.refuseOversized(options)
     const reel = this.reels.get(options.purpose)
     if (reel === undefined) throw new LlmError(refusal(`a recording has no answers of purpose "${options.purpose}"`))
-    const answer = reel.answers[reel.given]
+    const answer = reel.answer(options, reel.given)
     if (answer === undefined) {
-      throw new LlmError(refusal(`the recording of ${this.model} is at its end (${reel.name}: ${reel.answers.length})`))
+      throw new LlmError(refusal(`the recording of ${this.model} is at its end (${reel.name}: ${reel.given})`))
     }
     if ('failure' in answer) {
       reel.given += 1
@@ -98,6 +99,10 @@ export class RecordedAdapter implements LlmAdapter {
     const message = `the request has about ${requestedTokens} tokens, the window holds ${limitTokens}`
     throw new LlmError({ code: 'CONTEXT_WINDOW_EXCEEDED', message, limitTokens, requestedTokens })
   }
+}
+
+function reelOf(name: string, answers: NonNullable<RecordedInit['summaries']>): Reel {
+  return { name, answer: typeof answers === 'function' ? answers : (_options, index) => answers[index], given: 0 }
 }
 
 /** A code that nobody retries: asking again cannot help. */

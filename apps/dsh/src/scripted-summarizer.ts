@@ -1,0 +1,37 @@
+/**
+ * Scripted summarizer: a model that writes checkpoints, well or in every way that models have been seen to do it badly.
+ */
+import type { CompactionAgent } from '@deepseek-ai/dsh-compaction'
+import { BasicCompactionEngine, summarizeByDigest, type Summary, type SummaryInput } from '@deepseek-ai/dsh-compaction-basic'
+import { textOf, type GenerateOptions } from '@deepseek-ai/dsh-llm'
+import type { RecordedAnswer } from '@deepseek-ai/dsh-llm-recorded'
+import { FAULTS, type SummarizerFault } from './summarizer-faults.ts'
+
+/** Long enough for a script, short enough for whoever waits for a replay. */
+const IDLE_MS = 100
+
+export interface ScriptedSummarizer {
+  /** Asks a model for its summaries, and gives a silent one up at once. */
+  readonly engine: typeof BasicCompactionEngine
+  /** The model's answer to each request for one. */
+  readonly answer: (request: GenerateOptions, index: number) => RecordedAnswer
+}
+
+/** Every other answer is a fault, in turn and over again; those between are sensible: the digest of the span. */
+export function scriptedSummarizer(faults: readonly SummarizerFault[]): ScriptedSummarizer {
+  let sensible = ''
+  return {
+    engine: class extends BasicCompactionEngine {
+      protected override readonly idleMs: number = IDLE_MS
+
+      protected override summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
+        sensible = textOf(summarizeByDigest(input, this.estimateText).summary)
+        return super.summarize(input, agent, signal)
+      }
+    },
+    answer: (request, index) => {
+      const fault = index % 2 === 0 ? faults[(index / 2) % faults.length] : undefined
+      return fault === undefined ? { content: [{ type: 'text', text: sensible }] } : FAULTS[fault](sensible, request)
+    },
+  }
+}
