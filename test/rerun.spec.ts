@@ -116,6 +116,29 @@ describe('without the marker no answer of a summarizer is derived', () => {
   })
 })
 
+it('a request that was refused here, unsent, is no answer of a model: what the model was really asked is answered again', async () => {
+  const models = { m: { contextWindow: 1_000_000 }, small: { contextWindow: 10_000 } }
+  const switched = async (all: House): Promise<void> => {
+    await say(all, sized('Read.', 8_000))
+    await say(all, sized('More.', 4_000))
+    all.ctx.on('agent/request', async (_event, next) => ({ ...(await next()), model: 'small' }))
+    await say(all, 'Go on.')
+    await say(all, 'Thanks.')
+  }
+  const compaction = { summarizationProvider: ROUTE.provider, summarizationModel: ROUTE.model }
+  const first = await house({ models, compaction, summary: SUMMARY, replies: [sized('read', 2_000), sized('more', 900), 'Here.', 'Bye.'] })
+  await switched(first)
+  expect(turnEnds(first.session)).toEqual(['completed', 'completed', 'CONTEXT_WINDOW_EXCEEDED', 'completed', 'completed'])
+  expect(first.requests()).toHaveLength(4)
+
+  const recording = new RecordedAdapter({ ...ROUTE, ...answersFromLog(logOf(first)) })
+  const adapter: LlmAdapter = { provider: ROUTE.provider, modelInfo: model => models[model as 'small'], stream: options => recording.stream(options) }
+  const second = await house({ adapter, compaction })
+  await switched(second)
+  expect(withoutTimes(logOf(second))).toEqual(withoutTimes(logOf(first)))
+  expectSound(second)
+})
+
 it('a run under pressure reproduces itself as well, two compactions and all', async () => {
   const replies = Array.from({ length: 30 }, (_, index): ScriptedReply => ({ content: [text(sized(`answer${index}`, 500))] }))
   const talk = async (all: House): Promise<void> => {

@@ -2,7 +2,7 @@
  * The request: config chosen, header and context logged, everything durable, one stream, one `assistant/message`.
  */
 import type { RequestEvent } from '@deepseek-ai/dsh-agent'
-import { BlockAssembler, collect, failureOf, LlmError, type Collected, type GenerateOptions, type LlmFailure } from '@deepseek-ai/dsh-llm'
+import { BlockAssembler, collect, failureOf, LlmError, NOT_SENT, type Collected, type GenerateOptions, type LlmFailure } from '@deepseek-ai/dsh-llm'
 import { latestContext, latestHeader, type CallConfig } from '@deepseek-ai/dsh-session'
 import { clampOutput, contextChange, headerChange, plainlyExceeds, reserveTokens, type Envelope } from './envelope.ts'
 import { middleware, type At, type Run } from './run.ts'
@@ -77,7 +77,7 @@ function fit(run: Run, config: CallConfig): { readonly maxTokens?: number } | Fa
   if (judges && plainlyExceeds(requestTokens, contextWindow, reserveTokens(contextWindow, maxTokens, inWindow))) {
     run.refusedUnsent = true
     const window = `${provider}/${model} has a window of ${contextWindow}`
-    return refused('CONTEXT_WINDOW_EXCEEDED', `not sent: the request is about ${requestTokens} tokens, and ${window}`)
+    return refused('CONTEXT_WINDOW_EXCEEDED', `${NOT_SENT}the request is about ${requestTokens} tokens, and ${window}`)
   }
   return clamps ? { maxTokens: clampOutput(maxTokens, contextWindow, requestTokens) } : {}
 }

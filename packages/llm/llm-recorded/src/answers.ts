@@ -9,7 +9,7 @@
  *     step/start · step/end · turn/end {error}                a failure
  *     compaction/summary {llmStreamCall: true, rawOutput}     the summarizer's answer
  */
-import { naturalFinish } from '@deepseek-ai/dsh-llm'
+import { naturalFinish, NOT_SENT } from '@deepseek-ai/dsh-llm'
 import type { ContentBlock, FinishReason, LlmFailure, TokenUsage } from '@deepseek-ai/dsh-llm'
 import type { SessionEvent, SessionEventMap } from '@deepseek-ai/dsh-session'
 
@@ -71,7 +71,7 @@ function answerOf({ content, finish, usage, interrupted }: SessionEventMap['assi
 /** How a request without an answer ended. Null where no model was asked, or where nothing says what became of it. */
 function outcomeOf(end: SessionEventMap['turn/end']): RecordedAnswer | null {
   if (end.reason === 'aborted') return { content: [], interrupted: true }
-  if (end.reason === 'error' && end.failure.code !== 'NO_ADAPTER') return { failure: end.failure }
+  if (end.reason === 'error' && end.failure.code !== 'NO_ADAPTER' && !end.failure.message.startsWith(NOT_SENT)) return { failure: end.failure }
   return null
 }
 

@@ -1,5 +1,5 @@
 import { Context } from '@deepseek-ai/cordis'
-import Llm, { BlockAssembler, collect, failureOf, naturalFinish } from '@deepseek-ai/dsh-llm'
+import Llm, { BlockAssembler, collect, failureOf, naturalFinish, NOT_SENT } from '@deepseek-ai/dsh-llm'
 import type { ContentBlock, LlmFailure } from '@deepseek-ai/dsh-llm'
 import { Session } from '@deepseek-ai/dsh-session'
 import type { SessionEvent } from '@deepseek-ai/dsh-session'
@@ -75,7 +75,7 @@ async function asked(ctx: Context): Promise<RecordedAnswer> {
   }
 }
 
-it('takes a turn that failed after an answer, or without a model, for no answer', () => {
+it('takes a turn that failed after an answer, without a model, or before anything was sent, for no answer', () => {
   const log = session()
   log.append('turn/start', { turn: 1 })
   log.append('step/start', { turn: 1, step: 1 })
@@ -83,8 +83,9 @@ it('takes a turn that failed after an answer, or without a model, for no answer'
   log.append('step/end', { turn: 1, step: 1 })
   log.append('turn/end', { turn: 1, reason: 'error', failure })
   turn(log, 2, { failure: { code: 'NO_ADAPTER', message: 'nobody' } })
-  log.append('turn/start', { turn: 3 })
-  log.append('turn/end', { turn: 3, reason: 'error', failure })
+  turn(log, 3, { failure: { ...failure, message: `${NOT_SENT}too long` } })
+  log.append('turn/start', { turn: 4 })
+  log.append('turn/end', { turn: 4, reason: 'error', failure })
   expect(answersFromLog(log.log.from(0)).answers).toEqual([{ content: [text('hi')], finish: 'stop' }])
 })
 

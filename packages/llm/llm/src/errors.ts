@@ -35,6 +35,9 @@ export interface LlmFailure {
   readonly requestedTokens?: number
 }
 
+/** How the message of a failure begins that was found before anything was sent, so that no model ever saw the request. */
+export const NOT_SENT = 'not sent: '
+
 /** A failure on its way as an exception; `cause` is the value that was thrown, never logged. */
 export class LlmError extends Error {
   override readonly name = 'LlmError'
