@@ -183,7 +183,7 @@ describe('what a summarizer is asked', () => {
     expectSound(all)
   })
 
-  it('REASON-03 reasoning stays on what is kept, with what the provider signed', async () => {
+  it('REASON-02 REASON-03 reasoning stays on what is kept, with what the provider signed', async () => {
     const all = await house()
     await play(all, 'u6000 a900')
     const thought = { type: 'reasoning' as const, text: 'look first', providerMetadata: { signature: 'sig-1' } }
@@ -194,6 +194,7 @@ describe('what a summarizer is asked', () => {
     expect(bracketsOf(all.session)).toBe('start(pressure) summary(replay) checkpoint end')
     const kept = all.requests().at(-1)!.messages.find(({ content }) => content.some(({ type }) => type === 'tool-call'))
     expect(kept!.content[0]).toEqual(thought)
+    expect(all.session.deriveMessages().filter(({ content }) => content.some(({ type }) => type === 'reasoning'))).toHaveLength(1)
     expectSound(all)
   })
 

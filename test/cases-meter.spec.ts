@@ -1,5 +1,5 @@
 /** What counts, and when it is looked at: D09, D11, D18, D19, and what was reported of METER, IMG, LATE and SWITCH. */
-import type { ContentBlock, TokenUsage } from '@deepseek-ai/dsh-llm'
+import { textOf, type ContentBlock, type GenerateOptions, type ScriptedReply, type TokenUsage } from '@deepseek-ai/dsh-llm'
 import { describe, expect, it } from 'vitest'
 import { bracketsOf, call, eventsOf, exactUsage, expectSound, house, meter, play, ROUTE, say, sent, sized, sizeOf, surfaceOf, text, turnEnds, until, type House, type HouseInit } from './house.ts'
 
@@ -198,6 +198,21 @@ describe('images', () => {
     expect(texts.join()).not.toContain('iVBORw0K')
     expect(JSON.stringify(eventsOf(all.session, 'compaction/summary'))).not.toContain('iVBORw0K')
     expect(JSON.stringify(all.session.deriveMessages())).not.toContain('iVBORw0K')
+    expectSound(all)
+  })
+
+  it('IMG-03 a provider that counts bytes refuses forty-five of them: the older ones leave, the newest stays', async () => {
+    const all = await house({ models: { m: { contextWindow: 200_000 } } })
+    const bytes = (request: GenerateOptions) => request.messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0)
+    for (let picture = 0; picture < 45; picture++) {
+      all.agent.inject([png(20_000)])
+      await say(all, `picture ${picture}`)
+    }
+    all.replies.push(...Array.from({ length: 2 }, (): ScriptedReply => request => (bytes(request) > 900_000 ? { failure: { code: 'REQUEST_TOO_LARGE', message: 'payload', status: 413 } } : 'I see.')))
+    await say(all, 'Compare them.')
+    expect(turnEnds(all.session).slice(-2)).toEqual(['REQUEST_TOO_LARGE', 'completed'])
+    expect(bytes(all.requests().at(-1)!)).toBeLessThan(100_000)
+    expect(textOf(all.session.deriveMessages().at(-2)!.content)).toBe('Compare them.')
     expectSound(all)
   })
 

@@ -31,7 +31,7 @@ async function waiting(init: HouseInit = {}): Promise<House & { readonly asked: 
 
 const compactNow = ({ ctx, agent }: House, signal = never()) => ctx.get('compaction')!.compactNow(agent, signal)
 
-describe('D14 a provider that refuses five times', () => {
+describe('D14 FEAT-14 a provider that refuses five times', () => {
   it('one reduction, one retry, then its own error, the very object; what was asked is still last', async () => {
     const thrown: unknown[] = []
     const refuse: ScriptedReply = () => {
@@ -172,6 +172,18 @@ describe('D16 ABORT in the middle of a summary', () => {
     expect(all.session.log.length).toBe(length)
     expect(bracketsOf(all.session)).toMatch(/^start\(manual\)( end\(aborted\))?$/)
     expect(surfaceOf(all.session)).toBe(FULL)
+    expectSound(all)
+  })
+
+  it('ABORT-04 by the unloading of the engine alone: one end, and the run goes on without it', async () => {
+    const all = await waiting()
+    all.agent.send(sized('more', 250))
+    await all.asked
+    await [...all.ctx.get('loader')!.entries()].find(({ options }) => options.id === 'compaction')!.fiber!.dispose()
+    await all.agent.whenIdle()
+    expect(all.summaryRequests()[0]!.signal!.aborted).toBe(true)
+    expect(bracketsOf(all.session)).toBe('start(pressure) end(aborted)')
+    expect(surfaceOf(all.session)).toBe(`${FULL} more Done.`)
     expectSound(all)
   })
 

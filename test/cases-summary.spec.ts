@@ -19,7 +19,7 @@ describe('a summary that is none leaves everything as it is, and the run goes on
     ['D04 an empty text', ''],
     ['D04 blanks', '  \n'],
     ['D04 SUMFAIL-06 SUMFAIL-07 only reasoning', { content: [reasoning(200)] }],
-    ['D04 no chunk at all', { content: [], finish: 'stop' }],
+    ['D04 SUMFAIL-11 no chunk at all', { content: [], finish: 'stop' }],
     ['SUMFAIL-03 cut off at the output limit', { content: [text(sized('cut', 75))], finish: 'max-tokens' }],
     ['SUMFAIL-04 cut off, nearly all of it reasoning', { content: [reasoning(1_000), text(sized('cut', 24))], finish: 'max-tokens' }],
     ['SUMFAIL-05 cut off in the middle of a structure', { content: [text('{"summary": {"done": ["first", "sec')], finish: 'max-tokens' }],
@@ -208,7 +208,7 @@ describe('a request for a summary fits, answer included', () => {
   })
 })
 
-it('SUMTOOL-04 a model that knows no tools writes summaries as well', async () => {
+it('SUMTOOL-04 FEAT-12 a model that knows no tools writes summaries as well', async () => {
   const all = await house()
   await play(all, FULL)
   expect(await all.ctx.get('commands')!.execute('/compact', all.agent)).toMatchObject({ text: expect.stringMatching(/^Compacted 3 entries/) })

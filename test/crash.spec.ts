@@ -1,4 +1,7 @@
-/** D17: a process that stops after any single event of a run with compactions, and the one that takes over its log. */
+/**
+ * D17: a process that stops after any single event of a run with compactions, and the one that takes over its log. What a real
+ * process leaves when it is killed, and a file cut at any byte, is told in `kill.spec.ts`.
+ */
 import type { ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { EventLog, admit, isSurfaceEvent, messageOfEvent, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { describe, expect, it } from 'vitest'
@@ -28,7 +31,7 @@ function messagesAfter(events: readonly SessionEvent[]) {
   return log.surface.entries.map(seq => log.at(seq)).filter(isSurfaceEvent).map(messageOfEvent).filter(message => message !== null)
 }
 
-describe('after every single event', () => {
+describe('D17 CRASH-02 after every single event', () => {
   it('the conversation is what it was by then: full history, or checkpoint and tail; what is missing is said, and it goes on', async () => {
     const run = await eventfulRun()
     const log: SessionEvent[] = JSON.parse(JSON.stringify([...run.session.log.from(0)]))

@@ -71,6 +71,39 @@ describe('order', () => {
   })
 })
 
+describe('a region of a turn that runs', () => {
+  it('goes through between two steps, owned by the turn, which goes on', async () => {
+    const all = await house()
+    await play(all, PICTURE)
+    const { ctx, session } = all
+    const off = ctx.on('agent/pre-step', async (event, next) => {
+      const { entries } = session.surface
+      if (event.step === 2) await ctx.get('compaction')!.compactRegion(entries[0]!, entries[2]!, event.agent, event.signal)
+      return next()
+    })
+    await play(all, 'u100 ca10 ra300 a10')
+    off()
+    expect(eventsOf(session, 'compaction/start').map(({ data }) => data)).toEqual([{ turn: 3, trigger: 'region' }])
+    expect(surfaceOf(session)).toBe('S a400 u100 ca10 ra300 a10')
+    expect(turnEnds(session).at(-1)).toBe('completed')
+    expectSound(all)
+  })
+
+  it.each<[string, (entries: readonly number[]) => readonly [number, number], RegExp]>([
+    ['one that parts a call from its result', entries => [entries[0]!, entries[5]!], /part a call from its result/],
+    ['one that ends before it starts', entries => [entries[2]!, entries[0]!], /behind its end/],
+    ['one that is not there', () => [0, 1], /no current entry/],
+  ])('is refused before anything is written: %s', async (_title, edges, message) => {
+    const all = await house()
+    await play(all, `${PICTURE} u100 ca10 ra300 a10`)
+    const before = all.session.log.length
+    const error = await rejection(all.ctx.get('compaction')!.compactRegion(...edges(all.session.surface.entries), all.agent))
+    expect(error).toMatchObject({ name: 'Error', message: expect.stringMatching(message) })
+    expect([all.session.log.length, all.agent.status, all.summaryRequests().length]).toEqual([before, 'idle', 0])
+    expectSound(all)
+  })
+})
+
 describe('input meanwhile', () => {
   it('waits, whatever its kind, and arrives once, in order, behind the checkpoint', async () => {
     const all = await waiting()
