@@ -342,7 +342,7 @@ export class Compactor {
       maxTokens,
       ...(route === null ? {} : { route }),
       ...(windowTokens === undefined ? {} : { windowTokens: Math.floor(windowTokens / slope) }),
-      isPrefix: isRouted && span.from === 0,
+      isPrefix: isRouted && span.from === 0 && entries.every(({ seq }) => !isUnsent(session, seq)),
       calls,
       isLastResort: trigger === 'context-overflow',
     }
@@ -430,6 +430,11 @@ export class Compactor {
   private warn(session: Session, message: string): void {
     this.host.warn(`session ${session.id}: ${message}`)
   }
+}
+
+/** Whether an entry took another's place after the newest request: what was sent had the other there. */
+function isUnsent(session: Session, seq: Seq): boolean {
+  return seq > session.read(answerFold).stepEndSeq && session.log.at(seq).surfaceOp !== 'append'
 }
 
 /** What a span of a priced surface costs together. */

@@ -9,6 +9,8 @@ import type { Fold, Seq } from '@deepseek-ai/dsh-session'
 export interface AnswerState {
   /** The entry of the model's newest answer, a view where it was shortened; -1 before the first. */
   answerSeq: Seq
+  /** The end of the newest step, and so of the newest request; -1 before the first. */
+  stepEndSeq: Seq
   /** Turns in a row that retried an overflow, none answered in between and no input opening a turn. */
   overflowRetries: number
   /** The newest turn ended in an overflow. */
@@ -21,12 +23,14 @@ export function isOverflow({ code }: Pick<LlmFailure, 'code'>): boolean {
 }
 
 export const answerFold: Fold<AnswerState> = {
-  init: () => ({ answerSeq: -1, overflowRetries: 0, overflowed: false }),
+  init: () => ({ answerSeq: -1, stepEndSeq: -1, overflowRetries: 0, overflowed: false }),
   apply(state, event) {
     if (event.type === 'assistant/message') {
       if (event.surfaceOp === 'append') state.overflowRetries = 0
       else if (event.surfaceOp.start !== state.answerSeq) return state
       state.answerSeq = event.seq
+    } else if (event.type === 'step/end') {
+      state.stepEndSeq = event.seq
     } else if (event.type === 'turn/end') {
       state.overflowed = event.data.reason === 'error' && isOverflow(event.data.failure)
     } else if (event.type === 'turn/start') {

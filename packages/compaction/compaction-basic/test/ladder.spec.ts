@@ -94,6 +94,13 @@ describe('the rungs that are taken, and the one that answers', () => {
     expect([...all.session.log.from(0)].find(event => event.type === 'compaction/summary')!.data).toMatchObject({ llmStreamCall: true, strategy: 'transcript' })
   })
 
+  it('a deeper round of the same check is no prefix either: nothing was sent with the new checkpoint yet', async () => {
+    const all = await ladder({ summary: sized('## Long\n', 2_450), config: { retainTokens: 6_000, maxTokens: 2_500 } }, `u10 ${'x500 a500 '.repeat(9).trim()}`)
+    expect(await entryPoints['pressure']!(all)).toMatchObject({ converged: true })
+    expect(drawRungs(all.rungs)).toBe('replay+ replay- transcript+')
+    expectSound(all.session)
+  })
+
   it('an abort is no rung that did not answer', async () => {
     const controller = new AbortController()
     const all = await ladder({ summary: () => { controller.abort('stop'); return new Promise<never>(() => {}) } })
