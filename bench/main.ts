@@ -3,6 +3,7 @@
  * that are quick.
  */
 import * as compaction from './compaction.ts'
+import * as corpus from './corpus.ts'
 import * as log from './log.ts'
 import * as loop from './loop.ts'
 import * as meter from './meter.ts'
@@ -11,6 +12,8 @@ import { printStored } from './stored.ts'
 const QUICK: { readonly [name: string]: { run(): Promise<void> } } = { loop, log, compaction, meter }
 const BENCHES: typeof QUICK = {
   ...QUICK,
+  /** Every recorded session in four windows, twice: ten minutes. */
+  corpus,
   /** The stored log up to a million events: two minutes, and a gigabyte in the folder for temporary files. */
   'log-full': { run: () => printStored([1_000, 100_000, 1_000_000], [250_000, 1_000_000]) },
 }

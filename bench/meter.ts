@@ -10,12 +10,9 @@
 import { tokenMeter, type TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { promptTokens, textOf, type ContentBlock } from '@deepseek-ai/dsh-llm'
 import { Session } from '@deepseek-ai/dsh-session'
-import { importTranscript, TranscriptError, type Transcript } from '@deepseek-ai/dsh-transcript'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import type { Transcript } from '@deepseek-ai/dsh-transcript'
+import { hasRecordings, read, recordings } from './recordings.ts'
 
-const CORPUS = fileURLToPath(new URL('../../shared/corpus', import.meta.url))
 const MIN_DIFFERENCE_TOKENS = 1_000
 /** Share of Chinese, Japanese or Korean characters from which a difference counts as such. */
 const MIN_WIDE_SHARE = 0.1
@@ -29,7 +26,7 @@ interface Difference {
 
 export async function run(): Promise<void> {
   printSpeed()
-  if (!existsSync(CORPUS)) {
+  if (!hasRecordings()) {
     console.log('meter: no recorded sessions here, so its truth is not measured')
     return
   }
@@ -44,23 +41,6 @@ export async function run(): Promise<void> {
   }
   console.log(errors('all', all))
   console.log(errors(`at least ${MIN_WIDE_SHARE * 100} % Chinese`, all.filter(({ wideShare }) => wideShare >= MIN_WIDE_SHARE)))
-}
-
-/** Every file of the corpus, by its path below it. */
-function recordings(): string[] {
-  return readdirSync(CORPUS, { recursive: true, encoding: 'utf8' })
-    .filter(file => statSync(join(CORPUS, file)).isFile())
-    .sort()
-}
-
-/** Null for a file of no known format. */
-function read(file: string): Transcript | null {
-  try {
-    return importTranscript(readFileSync(join(CORPUS, file), 'utf8'), file)
-  } catch (error) {
-    if (error instanceof TranscriptError) return null
-    throw error
-  }
 }
 
 function differencesOf({ items, model, system, tools }: Transcript): Difference[] {
