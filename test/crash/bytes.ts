@@ -93,8 +93,9 @@ export async function judgeGoingOn({ dir }: Lane, bytes: Buffer, at: number): Pr
 }
 
 /**
- * `refused` by its line, and the file as it was; `set aside`, which only the last line may be; or `changed`: all of it was
- * read, and the flipped bit is a change of what one line says that no reader can tell from what was meant.
+ * `refused` by its line, and the file as it was; `set aside`, which only the last line may be (it is two, where the flip was in
+ * the end of the one before); or `changed`: all of it was read, and the flipped bit is a change of what one line says that no
+ * reader can tell from what was meant.
  */
 export type Verdict = 'refused' | 'set aside' | 'changed'
 
@@ -124,20 +125,17 @@ export async function judgeFlip({ dir, ctx }: Lane, bytes: Buffer, { at, bit }: 
   const session = outcome as Session
   const read = jsonOf(session)
   await ctx.sessions.close(session)
-  const isLast = line === lines.length + 1
   const aside = readAside(path)
-  const kept = aside.length === 0 ? lines.length : lines.length - 1
-  assert.ok(aside.length === 0 || isLast, `line ${line} of ${lines.length + 1} was set aside`)
+  const end = aside.length === 0 ? flipped.length : lastLineStart(flipped)
+  assert.deepEqual(aside, end === flipped.length ? [] : [flipped.subarray(end)], 'nothing is set aside but the last line')
+  assert.ok(end === flipped.length || at >= end, `the flip in line ${line} is not in what was set aside`)
+  assert.ok(readFileSync(path).subarray(0, end).equals(flipped.subarray(0, end)), 'what stands is not rewritten')
+  const kept = newlines(flipped.subarray(0, end)) - 1
   for (const [seq, expected] of lines.slice(0, kept).entries()) {
     if (seq + 2 !== line) assert.equal(read[seq], expected, `event ${seq}, where line ${line} was broken`)
   }
   assert.match(read[kept] ?? '', /"type":"session\/end-seed"/, `${kept} events were to be read`)
-  const end = bytes.length - (aside.length === 0 ? 0 : Buffer.byteLength(lines.at(-1)!) + 1)
-  assert.ok(readFileSync(path).subarray(0, end).equals(flipped.subarray(0, end)), 'what stands is not rewritten')
-  if (aside.length > 0) {
-    assert.deepEqual(aside, [flipped.subarray(end)], 'the broken line is set aside')
-    return 'set aside'
-  }
+  if (aside.length > 0) return 'set aside'
   const [before, now] = line === 1 ? [header, JSON.stringify(session.header)] : [lines[line - 2], read[line - 2]]
   assert.notEqual(now, before, 'a flipped bit changed nothing')
   return 'changed'
@@ -150,6 +148,11 @@ function readAside(path: string): Buffer[] {
 
 function jsonOf(session: Session): string[] {
   return Array.from(session.log.from(0), event => JSON.stringify(event))
+}
+
+/** Where the last line begins, whole or not. */
+function lastLineStart(bytes: Buffer): number {
+  return bytes.lastIndexOf('\n', bytes.length - 2) + 1
 }
 
 function newlines(bytes: Uint8Array): number {
