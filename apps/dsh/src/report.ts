@@ -69,7 +69,7 @@ function compactionTable(rows: readonly CompactionRow[]): string[] {
       return [
         layOut(line),
         ...told.map(({ strategy, outcome }) => `      ${strategy.padEnd(10)} ${outcome}`),
-        ...(error === undefined ? [] : [`      failed: ${error}`]),
+        ...(error === undefined || error === told.at(-1)?.outcome ? [] : [`      failed: ${error}`]),
       ]
     }),
   ]

@@ -10,7 +10,7 @@ import type { Message } from '@deepseek-ai/dsh-llm'
 import { isSurfaceEvent, messageOfEvent, type Fold } from '@deepseek-ai/dsh-session'
 
 /** A compaction that saves less than this share of what it shadowed was fruitless. */
-export const USEFUL_SHARE = 0.1
+const USEFUL_SHARE = 0.1
 
 export function isUseful(shadowedTokens: number, checkpointTokens: number): boolean {
   return shadowedTokens - checkpointTokens >= shadowedTokens * USEFUL_SHARE

@@ -48,7 +48,7 @@ export interface HarnessInit {
 }
 
 export const SUMMARY = `## Current Work\n${'SUM '.repeat(50)}`
-export const WINDOW_TOKENS = 10_000
+const WINDOW_TOKENS = 10_000
 export const ROUTE = { provider: 'scripted', model: 'm' } as const
 
 /** The logger's number for warnings; it keeps them to itself unless told otherwise. */
