@@ -26,7 +26,8 @@ export async function run(): Promise<void> {
       for (const message of session.deriveMessages()) tokens += ctx.tokenMeter.estimateMessage(message)
       return tokens
     }))
-    await ctx.compaction.compactRegion(session.surface.entries[1]!, session.surface.entries[40]!, agent) // reads every fold once
+ctx.emit('session/loading', session) // every fold has seen the log, as in a session that runs
+    session.deriveMessages()
     compacted.push(await elapsedMs(() => ctx.compaction.compactNow(agent, signal)))
     await dispose()
   }
