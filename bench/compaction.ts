@@ -1,5 +1,6 @@
 /** The engine: a pressure check when nothing is due, through the service and through the waterfall, and one compaction. */
 import type { PreStepResult } from '@deepseek-ai/dsh-agent'
+import { openTurn } from '@deepseek-ai/dsh-session'
 import { elapsedMs, fixed, line, microsecondsEach } from './measure.ts'
 import { fill, MODEL, PROVIDER, stage } from './stage.ts'
 
@@ -27,6 +28,7 @@ export async function run(): Promise<void> {
       return tokens
     }))
 ctx.emit('session/loading', session) // every fold has seen the log, as in a session that runs
+    openTurn(session)
     session.deriveMessages()
     compacted.push(await elapsedMs(() => ctx.compaction.compactNow(agent, signal)))
     await dispose()

@@ -55,7 +55,7 @@ export class Surface {
       return null
     }
     const { surfaceOp: op, sourceEventSeqs: sources } = event as SurfaceEvent
-    const named = distinctSources(sources === undefined ? [] : sources, event.seq, refuse)
+    const named = sources === undefined ? [] : checkSources(sources, event.seq, refuse)
     if (op === 'append') return { at: this.order.length, removed: [] }
     if (op === null || typeof op !== 'object' || op.op !== 'replace') {
       return refuse(`surfaceOp must be 'append' or {op: 'replace', start, end}, not ${shown(op)}`)
@@ -66,8 +66,8 @@ export class Surface {
     if (end === undefined) return refuse(`end ${shown(op.end)} is no current entry of the surface`)
     if (start > end) return refuse(`start ${op.start} at position ${start} stands behind end ${op.end} at position ${end}`)
     const removed = this.order.slice(start, end + 1)
-    const unnamed = removed.find(seq => !named.has(seq))
-    if (unnamed !== undefined) refuse(`sourceEventSeqs must list every shadowed seq, and ${unnamed} is missing`)
+    const unnamed = firstUnnamed(removed, named)
+    if (unnamed !== null) refuse(`sourceEventSeqs must list every shadowed seq, and ${unnamed} is missing`)
     if (event.type === 'tool/result') checkRewrite(event as SessionEvent<'tool/result'>, removed, log, refuse)
     return { at: start, removed }
   }
@@ -104,18 +104,33 @@ export class Surface {
   }
 }
 
-/** The seqs an event says it was made from, each earlier than itself and named once. */
-function distinctSources(sources: readonly Seq[], seq: Seq, refuse: (reason: string) => never): ReadonlySet<Seq> {
+/** The seqs an event says it was made from: each earlier than itself and named once. */
+function checkSources(sources: readonly Seq[], seq: Seq, refuse: (reason: string) => never): readonly Seq[] {
   if (!Array.isArray(sources)) return refuse(`sourceEventSeqs must be a list of seqs, not ${shown(sources)}`)
-  const named = new Set<Seq>()
-  for (const source of sources as readonly Seq[]) {
-    if (!Number.isInteger(source) || source < 0 || source >= seq) {
-      refuse(`sourceEventSeqs holds ${shown(source)}, which is no earlier seq`)
-    }
-    if (named.has(source)) refuse(`sourceEventSeqs holds ${source} twice`)
-    named.add(source)
+  // A set is needed only where they do not ascend: a checkpoint of a long conversation names a hundred thousand.
+  let seen: Set<Seq> | null = null
+  let previous = -1
+  for (const [index, source] of (sources as readonly Seq[]).entries()) {
+    if (!Number.isInteger(source) || source < 0 || source >= seq) refuse(`sourceEventSeqs holds ${shown(source)}, which is no earlier seq`)
+    if (seen === null && source <= previous) seen = new Set(sources.slice(0, index))
+    if (seen?.has(source)) refuse(`sourceEventSeqs holds ${source} twice`)
+    seen?.add(source)
+    previous = source
   }
-  return named
+  return sources
+}
+
+/** The first of `removed` that is not among `named`; one pass where they stand there in their order, as they mostly do. */
+function firstUnnamed(removed: readonly Seq[], named: readonly Seq[]): Seq | null {
+  let next = 0
+  for (const seq of removed) {
+    while (next < named.length && named[next] !== seq) next += 1
+    if (next === named.length) {
+      const all = new Set(named)
+      return removed.find(each => !all.has(each)) ?? null
+    }
+  }
+  return null
 }
 
 /** A rewritten result stands for one result, and only its content may differ. */
