@@ -12,6 +12,17 @@ import { printStored } from './stored.ts'
 const SIZES = [1_000, 10_000, 100_000]
 
 export async function run(): Promise<void> {
+  await printInMemory()
+  await printStored([1_000, 100_000], [250_000])
+}
+
+/** Up to a million events: some forty seconds, and a gigabyte in the folder for temporary files. */
+export async function runFull(): Promise<void> {
+  await printInMemory()
+  await printStored([1_000, 100_000, 1_000_000], [250_000, 1_000_000])
+}
+
+async function printInMemory(): Promise<void> {
   line('surface entries', ...SIZES)
   const live: string[] = []
   const cold: string[] = []
@@ -35,7 +46,6 @@ export async function run(): Promise<void> {
   line('append + all folds live, µs an event', ...live)
   line('peer: structuredClone + copied array, µs', ...copied)
   line('seed and fold from cold, ms', ...cold)
-  await printStored([1_000, 100_000], [250_000])
 }
 
 /** What each append would cost if the log cloned its events and copied its array of messages, as a naive one does. */
