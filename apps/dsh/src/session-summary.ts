@@ -27,6 +27,8 @@ export function sessionLines(header: SessionHeader, events: Iterable<SessionEven
   let lastWords = ''
   const compactions = { done: 0, failed: 0 }
   for (const event of events) {
+    // A compaction that its process did not live to finish failed: nothing of it is on the surface.
+    if (event.type === 'session/end-seed' && liveCompaction(log) !== null) compactions.failed += 1
     admit(log, event)
     if (event.type === 'user/message' && isPersonSource(event.data.source)) lastWords = textOf(event.data.content)
     if (event.type === 'compaction/end') compactions[event.data.error === undefined ? 'done' : 'failed'] += 1
