@@ -1,5 +1,8 @@
 export * from './content.ts'
 export * from './errors.ts'
+export { classifyFailure } from './failures.ts'
+export { isSilentOverflow } from './overflow.ts'
+export type { ProviderError } from './answer.ts'
 export * from './adapter.ts'
 export * from './abort.ts'
 export * from './assemble.ts'
