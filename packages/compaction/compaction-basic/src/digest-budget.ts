@@ -14,7 +14,7 @@
 import type { Facts, Item, Section } from './digest-facts.ts'
 import { SECTIONS } from './digest-facts.ts'
 import { writeFacts, writeItem } from './digest-format.ts'
-import { clip } from './digest-text.ts'
+import { clip } from './text.ts'
 
 export type Estimate = (text: string) => number
 

@@ -4,7 +4,7 @@
  * Pure, and a heuristic: it knows the everyday readers, searchers and writers, redirects, here-documents and a leading
  * `cd`. What it does not know counts as a command that matters, never as nothing.
  */
-import { oneLine } from './digest-text.ts'
+import { oneLine } from './text.ts'
 
 export interface ShellReading {
   /** Files that it prints, as written, prefixed by a leading `cd`; no globs, no variables. */

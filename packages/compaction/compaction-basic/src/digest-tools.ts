@@ -6,7 +6,7 @@
  */
 import type { ToolCallBlock, ToolResultBlock } from '@deepseek-ai/dsh-llm'
 import { readShell, shellLine, type ShellReading } from './digest-shell.ts'
-import { clip, oneLine, plainText, withoutPayloads } from './digest-text.ts'
+import { clip, oneLine, plainText, withoutPayloads } from './text.ts'
 
 export type TodoStatus = 'pending' | 'in progress' | 'done'
 

@@ -11,7 +11,7 @@ import type { Seq } from '@deepseek-ai/dsh-session'
 import { fitFacts, type Estimate } from './digest-budget.ts'
 import { Facts, once, type Occurrences } from './digest-facts.ts'
 import { readFacts } from './digest-format.ts'
-import { checkboxes, clip, standingSentences, visibleText } from './digest-text.ts'
+import { checkboxes, clip, standingSentences, visibleText } from './text.ts'
 import { newTodoId, readCall, readOutcome, type CallReading } from './digest-tools.ts'
 
 export interface DigestEntry {

@@ -6,7 +6,7 @@
  */
 import { isPersonSource, type Fold, type LogView, type Seq } from '@deepseek-ai/dsh-session'
 import { quote } from './checkpoint.ts'
-import { clip, visibleText } from './digest-text.ts'
+import { clip, visibleText } from './text.ts'
 
 export interface Pin {
   readonly seq: Seq

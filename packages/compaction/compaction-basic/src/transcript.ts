@@ -15,7 +15,7 @@
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { escapeFrameTags } from './checkpoint.ts'
 import type { DigestEntry } from './digest.ts'
-import { clip, withoutPayloads } from './digest-text.ts'
+import { clip, withoutPayloads } from './text.ts'
 
 /** Reasoning is the first to be shortened, then results and arguments. Characters. */
 const MAX_REASONING_CHARS = 400

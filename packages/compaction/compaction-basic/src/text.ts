@@ -1,5 +1,5 @@
 /**
- * Words of a conversation, made fit for a digest: bounded, without payloads, whole characters.
+ * Words of a conversation, made fit for digests, pins and transcripts: bounded, without payloads, whole characters.
  *
  * Pure. Lengths are UTF-16 units; a surrogate pair is never parted.
  */
