@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
@@ -16,9 +16,47 @@ async function writerOn(path: string): Promise<{ writer: LineWriter; close: () =
   return { writer: new LineWriter(path, handle, durableBytes), close: () => handle.close() }
 }
 
+/** The handle itself, telling how much of the file an fsync has been through with. */
+function watchedSyncs(handle: FileHandle): { readonly handle: FileHandle; syncedBytes(): number } {
+  let syncedBytes = 0
+  const sync = async (): Promise<void> => {
+    const { size } = await handle.stat()
+    await handle.sync()
+    syncedBytes = size
+  }
+  const watched = new Proxy(handle, {
+    get(target, key) {
+      if (key === 'sync') return sync
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { handle: watched, syncedBytes: () => syncedBytes }
+}
+
 const lineOf = (index: number, chars: number): string => `${index}:${'x'.repeat(chars)}\n`
 
 describe('group commit', () => {
+  it('resolves no flush before an fsync is through with every line it was asked for', async () => {
+    const path = join(temporaryFolder(), 'synced')
+    const real = await open(path, 'wx+')
+    const { handle, syncedBytes } = watchedSyncs(real)
+    const writer = new LineWriter(path, handle, 0)
+    let writtenBytes = 0
+    const flushes: Promise<void>[] = []
+    for (let index = 0; index < 20; index++) {
+      const line = lineOf(index, index * 50)
+      writer.append(line)
+      writtenBytes += line.length
+      const promisedBytes = writtenBytes
+      flushes.push(writer.flush().then(() => expect(syncedBytes()).toBeGreaterThanOrEqual(promisedBytes)))
+      if (index % 3 === 0) await new Promise(setImmediate)
+    }
+    await Promise.all(flushes)
+    expect(syncedBytes()).toBe(writtenBytes)
+    await real.close()
+  })
+
   it('keeps order and promise for any mix of appends, flushes and pauses', async () => {
     const folder = temporaryFolder()
     let runs = 0
