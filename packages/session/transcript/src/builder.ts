@@ -7,7 +7,7 @@
  */
 import { uniqueCallId } from '@deepseek-ai/dsh-llm'
 import type { ContentBlock, FinishReason, ReasoningBlock, TextBlock, TokenUsage, ToolCallBlock, ToolSchema } from '@deepseek-ai/dsh-llm'
-import { parseJson } from './json.ts'
+import { isObject, parseJson, type JsonObject } from './json.ts'
 import type { InputItem, RecordedResult, Skipped, Transcript, TranscriptFormat, TranscriptItem } from './model.ts'
 
 interface AnswerInit {
@@ -202,6 +202,12 @@ export class TranscriptBuilder {
       return false
     })
   }
+}
+
+/** Content as most formats have it: a text, or a list of blocks that `read` knows. Anything else holds none. */
+export function contentBlocks(content: unknown, read: (block: JsonObject) => ContentBlock[]): ContentBlock[] {
+  if (typeof content === 'string') return [textBlock(content)]
+  return Array.isArray(content) ? content.filter(isObject).flatMap(read) : []
 }
 
 export function textBlock(text: string): TextBlock {

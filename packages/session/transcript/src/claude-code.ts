@@ -5,7 +5,7 @@
  * come as lines of the user.
  */
 import type { ContentBlock, FinishReason } from '@deepseek-ai/dsh-llm'
-import { callBlock, reasoningBlock, textBlock, type AnswerDraft, type ItemDraft, type TranscriptBuilder } from './builder.ts'
+import { callBlock, contentBlocks, reasoningBlock, textBlock, type AnswerDraft, type ItemDraft, type TranscriptBuilder } from './builder.ts'
 import { attachmentText } from './claude-code-attachment.ts'
 import { PromptQueue } from './claude-code-queue.ts'
 import { liveLines } from './claude-code-tree.ts'
@@ -185,9 +185,7 @@ class Reader {
   }
 
   private blocks(content: unknown, line: number): ContentBlock[] {
-    if (typeof content === 'string') return [textBlock(content)]
-    if (!Array.isArray(content)) return []
-    return content.flatMap(block => (isObject(block) ? this.block(block, line) : []))
+    return contentBlocks(content, block => this.block(block, line))
   }
 
   private block(block: JsonObject, line: number): ContentBlock[] {

@@ -4,10 +4,10 @@
  * Pure. The conversation is the branch that ends in the last entry.
  */
 import type { ContentBlock, FinishReason } from '@deepseek-ai/dsh-llm'
-import { callBlock, reasoningBlock, textBlock, type ItemDraft, type TranscriptBuilder } from './builder.ts'
+import { callBlock, contentBlocks, reasoningBlock, textBlock, type ItemDraft, type TranscriptBuilder } from './builder.ts'
 import type { LinesFormat } from './format.ts'
 import { imageBlock } from './images.ts'
-import { isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
+import { numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
 import type { Line } from './lines.ts'
 import { tokenUsage } from './usage.ts'
 
@@ -122,9 +122,7 @@ class Reader {
   }
 
   private blocks(content: unknown, line: number): ContentBlock[] {
-    if (typeof content === 'string') return [textBlock(content)]
-    if (!Array.isArray(content)) return []
-    return content.flatMap(block => (isObject(block) ? this.block(block, line) : []))
+    return contentBlocks(content, block => this.block(block, line))
   }
 
   private block(block: JsonObject, line: number): ContentBlock[] {
