@@ -12,7 +12,8 @@ const installed = join(root, 'node_modules', '.package-lock.json')
 
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.error('dsh: installing dependencies (npm ci) …')
-  const npm = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund'], {
+  // Without install scripts: nothing that is needed has one, and an optional native part of a dependency would try to build.
+  const npm = spawnSync('npm', ['ci', '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', process.stderr, process.stderr],
     shell: process.platform === 'win32',

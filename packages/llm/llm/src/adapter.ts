@@ -38,6 +38,17 @@ export interface ModelInfo {
   readonly outputInWindow?: boolean
   /** Whether the model reads images. */
   readonly images?: boolean
+  readonly prices?: TokenPrices
+  /** Where these figures come from, in words for a person: a table, a configuration. */
+  readonly source?: string
+}
+
+/** US dollars for a million tokens. A cache bucket without a price of its own costs what input costs. */
+export interface TokenPrices {
+  readonly input: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+  readonly output: number
 }
 
 /**
@@ -50,4 +61,8 @@ export interface LlmAdapter {
   stream(options: GenerateOptions): AsyncIterable<StreamChunk>
   /** Undefined for a model it does not know. */
   modelInfo?(model: string): ModelInfo | undefined
+  /** Models to offer a person, the default first; a request may name others. */
+  readonly models?: readonly string[]
+  /** Where its requests go and whose key they carry, in words for a person; never the key. */
+  readonly origin?: string
 }

@@ -58,6 +58,11 @@ export class LlmService extends Service {
     return settled(request, () => bus.waterfall('llm/stream', request, () => serve(adapters, request.options)))
   }
 
+  /** In the order of their registration. */
+  list(): readonly LlmAdapter[] {
+    return [...this.adapters.values()]
+  }
+
   /** Undefined when the provider has no adapter here, or the adapter does not know the model. */
   resolveModelInfo(provider: string, model: string): ModelInfo | undefined {
     return this.adapters.get(provider)?.modelInfo?.(model)

@@ -76,6 +76,7 @@ describe('adapters', () => {
   it('tell what they know of a model; nobody guesses the rest', () => {
     ctx.llm.registerAdapter(new ScriptedAdapter({ replies: [], models: { m: { contextWindow: 1_000 } } }))
     ctx.llm.registerAdapter(wire('bare', []))
+    expect(ctx.llm.list().map(({ provider }) => provider)).toEqual(['scripted', 'bare'])
     expect(ctx.llm.resolveModelInfo('scripted', 'm')).toEqual({ contextWindow: 1_000 })
     expect(ctx.llm.resolveModelInfo('scripted', 'constructor')).toBeUndefined()
     expect(ctx.llm.resolveModelInfo('bare', 'm')).toBeUndefined()
