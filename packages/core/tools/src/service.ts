@@ -2,17 +2,39 @@
  * The tools of a context: `ctx.tools` knows them, shows them to a model and runs its calls.
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
-import { untilAborted, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
-import { registerInvariant } from '@deepseek-ai/dsh-session'
+import { busOf, untilAborted, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { registerInvariant, teller, type Session, type Tell } from '@deepseek-ai/dsh-session'
 import { argumentReader, type ArgumentReader } from './arguments.ts'
 import { toolsInvariant } from './invariant.ts'
 import { errorOutcome, outcomeOfReturn, outcomeOfThrow } from './tool.ts'
-import type { Tool, ToolContext, ToolOutcome, ToolParameters } from './tool.ts'
+import type { PermissionAnswer, PermissionRequest, Tool, ToolContext, ToolOutcome, ToolParameters } from './tool.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
     tools: ToolService
   }
+  interface Events {
+    /**
+     * Around a call that needs permission; the waiting ends when `signal` aborts. A listener that does not decide passes on
+     * what `next()` gives. Where nobody decides, the call is not run.
+     */
+    'tools/permission'(event: PermissionEvent, next: () => Promise<PermissionAnswer>): Promise<PermissionAnswer>
+    /** What a running call says, as it says it. A listener that throws is logged and does not stop the others. */
+    'tools/output'(output: ToolOutput): void
+  }
+}
+
+export interface PermissionEvent {
+  readonly call: ToolCallBlock
+  readonly request: PermissionRequest
+  readonly session?: Session
+  readonly signal: AbortSignal
+}
+
+export interface ToolOutput {
+  readonly callId: string
+  readonly session?: Session
+  readonly text: string
 }
 
 interface Registered {
@@ -24,9 +46,13 @@ export class ToolService extends Service {
   private readonly registered = new Map<string, Registered>()
   /** Rebuilt when asked for after a change. */
   private shown: readonly ToolSchema[] | null = null
+  private readonly bus: Context['events']
+  private readonly tell: Tell
 
   constructor(ctx: Context) {
     super(ctx, 'tools')
+    this.bus = busOf(ctx)
+    this.tell = teller(ctx, 'tools')
     registerInvariant(ctx, toolsInvariant)
   }
 
@@ -65,25 +91,60 @@ export class ToolService extends Service {
     return this.registered.get(name)?.tool.parallel === true
   }
 
-  /** Runs one call. Never rejects: every failure is an outcome with `isError`. An abort answers at once, whatever the tool does. */
-  async execute(call: ToolCallBlock, { signal, session }: Omit<ToolContext, 'callId'>): Promise<ToolOutcome> {
+  /**
+   * Runs one call, when it is allowed. Never rejects: every failure is an outcome with `isError`. An abort answers at once,
+   * whatever the tool does and whoever is still asked.
+   */
+  async execute(call: ToolCallBlock, { signal, session }: Pick<ToolContext, 'signal' | 'session'>): Promise<ToolOutcome> {
     const found = this.registered.get(call.name)
     if (found === undefined) return errorOutcome('TOOL_UNKNOWN', unknownTool(call.name, [...this.registered.keys()]))
-    if (signal.aborted) return abortedOutcome()
-    const args = found.arguments.read(call.arguments)
-    if ('fault' in args) return errorOutcome('TOOL_ARGUMENTS_INVALID', args.fault)
-    try {
-      const context: ToolContext = { signal, callId: call.id, ...(session === undefined ? {} : { session }) }
-      const returned = found.tool.execute(args.value as { readonly [key: string]: unknown }, context)
-      return outcomeOfReturn(await untilAborted(Promise.resolve(returned), signal))
-    } catch (error) {
-      return signal.aborted ? abortedOutcome() : outcomeOfThrow(error)
+    if (signal.aborted) return abortedOutcome(NOT_RUN)
+    const read = found.arguments.read(call.arguments)
+    if ('fault' in read) return errorOutcome('TOOL_ARGUMENTS_INVALID', read.fault)
+    const { tool } = found
+    const { tell } = this
+    const args = read.value as { readonly [key: string]: unknown }
+    const about = { callId: call.id, ...(session === undefined ? {} : { session }) }
+    let running = true
+    const output = (text: string): void => {
+      if (running) tell('tools/output', { ...about, text })
     }
+    const context: ToolContext = { signal, ...about, output }
+    let cancelled = NOT_RUN
+    try {
+      if (tool.permission !== undefined) {
+        const answer = await untilAborted(this.permissionOf(call, tool.permission(args, context), context), signal)
+        if (answer.kind !== 'allow') return errorOutcome('PERMISSION_DENIED', denied(answer.reason), 'PermissionError')
+      }
+      cancelled = OUTCOME_UNKNOWN
+      return outcomeOfReturn(await untilAborted(Promise.resolve(tool.execute(args, context)), signal))
+    } catch (error) {
+      return signal.aborted ? abortedOutcome(cancelled) : outcomeOfThrow(error)
+    } finally {
+      running = false
+    }
+  }
+
+  private async permissionOf(call: ToolCallBlock, asked: ReturnType<Tool['permission'] & {}>, { signal, session }: ToolContext): Promise<PermissionAnswer> {
+    const request = await asked
+    if (request === null) return { kind: 'allow' }
+    const event: PermissionEvent = { call, request, ...(session === undefined ? {} : { session }), signal }
+    return this.bus.waterfall('tools/permission', event, async () => ({ kind: 'deny', reason: NOBODY_DECIDES }))
   }
 }
 
-function abortedOutcome(): ToolOutcome {
-  return errorOutcome('ABORTED', 'The call was cancelled before it returned; whether it took effect is not known.', 'AbortError')
+const NOT_RUN = 'The call was cancelled before it was run.'
+const OUTCOME_UNKNOWN = 'The call was cancelled before it returned; whether it took effect is not known.'
+
+function abortedOutcome(text: string): ToolOutcome {
+  return errorOutcome('ABORTED', text, 'AbortError')
+}
+
+const NOBODY_DECIDES = 'Nobody here can give it. Go on without, or say what you would have done.'
+const NO_REASON = 'Do not try the same in another way: go on without it, or ask what to do instead.'
+
+function denied(reason: string = NO_REASON): string {
+  return `The call was not run: permission was denied. ${reason}`
 }
 
 function unknownTool(name: string, known: readonly string[]): string {

@@ -19,7 +19,21 @@ export interface ToolContext {
   readonly signal: AbortSignal
   readonly callId: string
   readonly session?: Session
+  /** Shows what a call says while it runs. Live only: nothing of it is logged, the result says what counts. */
+  readonly output: (text: string) => void
 }
+
+/** What a call is about to do that a person may want to have a say in. */
+export interface PermissionRequest {
+  /** What "always" would allow: calls that ask with the same scope. Short and stable, such as `write` or `shell: npm test`. */
+  readonly scope: string
+  /** One line: what will be done. */
+  readonly title: string
+  /** The whole of it, where a line does not say all: a script, a diff. */
+  readonly detail?: string
+}
+
+export type PermissionAnswer = { readonly kind: 'allow' } | { readonly kind: 'deny'; readonly reason?: string }
 
 /** What a tool answers: text, blocks, or blocks with a verdict. */
 export type ToolReturn = string | readonly ContentBlock[] | ToolOutcome
@@ -30,6 +44,8 @@ export interface Tool<P extends ToolParameters = ToolParameters> {
   readonly parameters: P
   /** Whether calls of one message may run at the same time as neighbouring calls that may, too. Default: one after the other. */
   readonly parallel?: boolean
+  /** What these arguments need permission for; null for nothing. A throw is a failure of the call. */
+  permission?(args: ToolArguments<P>, context: ToolContext): PermissionRequest | null | Promise<PermissionRequest | null>
   /** What it throws becomes an error result: the message for the model, the error's name and `code` for programs. */
   execute(args: ToolArguments<P>, context: ToolContext): ToolReturn | Promise<ToolReturn>
 }

@@ -1,6 +1,6 @@
 import { Context } from '@deepseek-ai/cordis'
 import type { ToolCallBlock } from '@deepseek-ai/dsh-llm'
-import ToolService, { type Tool } from '@deepseek-ai/dsh-tools'
+import ToolService, { type PermissionEvent, type Tool, type ToolContext } from '@deepseek-ai/dsh-tools'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 
@@ -138,7 +138,7 @@ describe('a call', () => {
     let told: unknown
     const ctx = await tools({ name: 'x', parameters: open, execute: (_args, context) => { told = context; return '' } })
     await ctx.tools.execute(call('x'), { signal: never })
-    expect(told).toEqual({ callId: 'call-1', signal: never })
+    expect(told).toEqual({ callId: 'call-1', signal: never, output: expect.any(Function) })
   })
 
   it('is answered at once when cancelled, though its tool does not listen', async () => {
@@ -154,5 +154,79 @@ describe('a call', () => {
     const ctx = await tools({ name: 'x', parameters: open, execute: () => { began = true; return '' } })
     expect(await ctx.tools.execute(call('x'), { signal: AbortSignal.abort() })).toMatchObject({ error: { code: 'ABORTED' } })
     expect(began).toBe(false)
+  })
+})
+
+describe('permission', () => {
+  const request = { scope: 'write', title: 'Write a.txt' }
+  const writer = (ran: { count: number }): Tool => ({
+    name: 'write',
+    parameters: open,
+    permission: args => (args.path === 'scratch' ? null : request),
+    execute: () => { ran.count += 1; return 'written' },
+  })
+
+  it('is asked with the call, and an allowed one runs', async () => {
+    const ran = { count: 0 }
+    const ctx = await tools(writer(ran))
+    const events: PermissionEvent[] = []
+    ctx.on('tools/permission', async event => { events.push(event); return { kind: 'allow' } })
+    expect(textOf(await ctx.tools.execute(call('write'), { signal: never }))).toBe('written')
+    expect(events).toEqual([{ call: call('write'), request, signal: never }])
+  })
+
+  it('is not asked for where the tool needs none', async () => {
+    const ran = { count: 0 }
+    const ctx = await tools(writer(ran))
+    expect(textOf(await ctx.tools.execute(call('write', { path: 'scratch' }), { signal: never }))).toBe('written')
+  })
+
+  it.each<[string, ((ctx: Context) => void) | null, string, string]>([
+    ['nobody decides', null, 'PERMISSION_DENIED', 'Nobody here can give it'],
+    ['all who listen delegate', ctx => void ctx.on('tools/permission', (_event, next) => next()), 'PERMISSION_DENIED', 'Nobody here can give it'],
+    ['it is denied', ctx => void ctx.on('tools/permission', async () => ({ kind: 'deny' })), 'PERMISSION_DENIED', 'ask what to do instead'],
+    ['it is denied for a reason', ctx => void ctx.on('tools/permission', async () => ({ kind: 'deny', reason: 'Not on a Friday.' })), 'PERMISSION_DENIED', 'Not on a Friday.'],
+    ['who decides fails', ctx => void ctx.on('tools/permission', async () => { throw new Error('no terminal') }), 'TOOL_FAILED', 'no terminal'],
+  ])('keeps a call from running when %s', async (_name, listen, code, part) => {
+    const ran = { count: 0 }
+    const ctx = await tools(writer(ran))
+    listen?.(ctx)
+    const outcome = await ctx.tools.execute(call('write'), { signal: never })
+    expect(outcome).toMatchObject({ isError: true, error: { code } })
+    expect(textOf(outcome)).toContain(part)
+    expect(ran.count).toBe(0)
+  })
+
+  it('that the tool cannot word is a failure of the call', async () => {
+    const ctx = await tools({ ...writer({ count: 0 }), permission: () => { throw Object.assign(new Error('no such file'), { code: 'ENOENT' }) } })
+    expect(await ctx.tools.execute(call('write'), { signal: never })).toMatchObject({ isError: true, error: { code: 'ENOENT' } })
+  })
+
+  it('is waited for until the call is cancelled, and a late yes runs nothing', async () => {
+    const ran = { count: 0 }
+    const ctx = await tools(writer(ran))
+    const controller = new AbortController()
+    const { promise, resolve } = Promise.withResolvers<{ kind: 'allow' }>()
+    ctx.on('tools/permission', () => promise)
+    const outcome = ctx.tools.execute(call('write'), { signal: controller.signal })
+    controller.abort()
+    expect(await outcome).toMatchObject({ error: { code: 'ABORTED' } })
+    expect(textOf(await outcome)).toBe('The call was cancelled before it was run.')
+    resolve({ kind: 'allow' })
+    await promise
+    expect(ran.count).toBe(0)
+  })
+})
+
+describe('output', () => {
+  it('is told as it comes, though a listener throws, and not after the answer', async () => {
+    let context: ToolContext | undefined
+    const ctx = await tools({ name: 'x', parameters: open, execute: (_args, given) => { context = given; given.output('one\n'); given.output('two\n'); return 'done' } })
+    const heard: unknown[] = []
+    ctx.on('tools/output', () => { throw new Error('deaf') })
+    ctx.on('tools/output', output => void heard.push(output))
+    await ctx.tools.execute(call('x'), { signal: never })
+    context!.output('three\n')
+    expect(heard).toEqual([{ callId: 'call-1', text: 'one\n' }, { callId: 'call-1', text: 'two\n' }])
   })
 })
