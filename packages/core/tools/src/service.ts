@@ -16,7 +16,7 @@ declare module '@deepseek-ai/cordis' {
   interface Events {
     /**
      * Around a call that needs permission; the waiting ends when `signal` aborts. A listener that does not decide passes on
-     * what `next()` gives. Where nobody decides, the call is not run.
+     * what `next()` gives. Where nobody decides, that is a denial without a reason.
      */
     'tools/permission'(event: PermissionEvent, next: () => Promise<PermissionAnswer>): Promise<PermissionAnswer>
     /** What a running call says, as it says it. A listener that throws is logged and does not stop the others. */
@@ -129,7 +129,7 @@ export class ToolService extends Service {
     const request = await asked
     if (request === null) return { kind: 'allow' }
     const event: PermissionEvent = { call, request, ...(session === undefined ? {} : { session }), signal }
-    return this.bus.waterfall('tools/permission', event, async () => ({ kind: 'deny', reason: NOBODY_DECIDES }))
+    return this.bus.waterfall('tools/permission', event, async () => ({ kind: 'deny' }))
   }
 }
 
@@ -140,7 +140,6 @@ function abortedOutcome(text: string): ToolOutcome {
   return errorOutcome('ABORTED', text, 'AbortError')
 }
 
-const NOBODY_DECIDES = 'Nobody here can give it. Go on without, or say what you would have done.'
 const NO_REASON = 'Do not try the same in another way: go on without it, or ask what to do instead.'
 
 function denied(reason: string = NO_REASON): string {

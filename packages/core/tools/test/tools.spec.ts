@@ -162,7 +162,7 @@ describe('permission', () => {
   const writer = (ran: { count: number }): Tool => ({
     name: 'write',
     parameters: open,
-    permission: args => (args.path === 'scratch' ? null : request),
+    permission: args => ((args as { path?: string }).path === 'scratch' ? null : request),
     execute: () => { ran.count += 1; return 'written' },
   })
 
@@ -182,8 +182,8 @@ describe('permission', () => {
   })
 
   it.each<[string, ((ctx: Context) => void) | null, string, string]>([
-    ['nobody decides', null, 'PERMISSION_DENIED', 'Nobody here can give it'],
-    ['all who listen delegate', ctx => void ctx.on('tools/permission', (_event, next) => next()), 'PERMISSION_DENIED', 'Nobody here can give it'],
+    ['nobody decides', null, 'PERMISSION_DENIED', 'ask what to do instead'],
+    ['all who listen delegate', ctx => void ctx.on('tools/permission', (_event, next) => next()), 'PERMISSION_DENIED', 'ask what to do instead'],
     ['it is denied', ctx => void ctx.on('tools/permission', async () => ({ kind: 'deny' })), 'PERMISSION_DENIED', 'ask what to do instead'],
     ['it is denied for a reason', ctx => void ctx.on('tools/permission', async () => ({ kind: 'deny', reason: 'Not on a Friday.' })), 'PERMISSION_DENIED', 'Not on a Friday.'],
     ['who decides fails', ctx => void ctx.on('tools/permission', async () => { throw new Error('no terminal') }), 'TOOL_FAILED', 'no terminal'],

@@ -1,0 +1,2 @@
+export { isGranted } from './grants.ts'
+export { PermissionService, PermissionService as default, type Answer, type Asker } from './service.ts'
