@@ -34,18 +34,21 @@ export class ScriptedAdapter implements LlmAdapter {
   /** Every request seen, as it was sent. */
   readonly requests: GenerateOptions[] = []
   private readonly turn: ScriptedTurn
-  private readonly models: ReadonlyMap<string, ModelInfo>
+  /** Those it has figures of. */
+  readonly models: readonly string[]
+  private readonly infos: ReadonlyMap<string, ModelInfo>
   private readonly usage: ScriptedInit['usage']
 
   constructor(init: ScriptedInit) {
     this.provider = init.provider ?? 'scripted'
     this.turn = typeof init.replies === 'function' ? init.replies : inOrder(init.replies)
-    this.models = new Map(Object.entries(init.models ?? {}))
+    this.infos = new Map(Object.entries(init.models ?? {}))
+    this.models = [...this.infos.keys()]
     this.usage = init.usage
   }
 
   modelInfo(model: string): ModelInfo | undefined {
-    return this.models.get(model)
+    return this.infos.get(model)
   }
 
   async *stream(options: GenerateOptions): AsyncGenerator<StreamChunk, void, undefined> {
