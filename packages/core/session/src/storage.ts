@@ -50,6 +50,10 @@ export interface SessionListing {
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number
   readonly bytes: number
+  /** What a person said first. Absent where nobody has spoken, or the store cannot tell without reading the whole log. */
+  readonly title?: string
+  /** Tokens of the newest answered request with its answer, as the provider counted them. Absent like `title`, and while that is outdated. */
+  readonly tokens?: number
   /** Absent while nobody writes to it. */
   readonly holder?: SessionHolder
 }

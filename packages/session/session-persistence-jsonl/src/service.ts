@@ -2,18 +2,20 @@
  * The plugin: sessions as JSONL files in one folder.
  */
 import { Context, Service } from '@deepseek-ai/cordis'
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { SessionEvent, SessionHeader, SessionListing, SessionStore } from '@deepseek-ai/dsh-session'
 import { SessionPersistence } from '@deepseek-ai/dsh-session-persistence'
 import { z } from 'zod'
+import { sessionsFolder } from './folder.ts'
 import { JsonlStorage } from './storage.ts'
 
 const Config = z.strictObject({
   /** The folder; relative to the working directory. */
-  dir: z.string().min(1),
-}).prefault({} as { dir: string }) // no config at all is refused by its missing key, too
+  dir: z.string().min(1).default(() => sessionsFolder(process.env, homedir())),
+}).prefault({})
 
-export type JsonlSessionPersistenceConfig = z.infer<typeof Config>
+export type JsonlSessionPersistenceConfig = z.output<typeof Config>
 
 export class JsonlSessionPersistence extends SessionPersistence {
   static readonly Config = Config

@@ -8,6 +8,7 @@ import { messageOf } from '@deepseek-ai/dsh-llm'
 import type { SessionEvent, SessionHeader, SessionHolder, SessionListing, SessionStorage, SessionStore } from '@deepseek-ai/dsh-session'
 import { checkSessionId, SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { isSystemError, makeDirectory, publish, writeLines } from './files.ts'
+import { titleOf, tokensOf } from './glance.ts'
 import { encodeHeader } from './lines.ts'
 import { acquireLock, holderOf } from './lock.ts'
 import { Offsets } from './offsets.ts'
@@ -17,6 +18,10 @@ import { setAside } from './torn.ts'
 
 const SUFFIX = '.jsonl'
 const LOCK_SUFFIX = '.lock'
+
+/** What a list reads of each file, from either end. */
+const HEAD_BYTES = 256 << 10
+const TAIL_BYTES = 256 << 10
 
 export class JsonlStorage implements SessionStorage {
   private readonly dir: string
@@ -147,8 +152,17 @@ export class JsonlStorage implements SessionStorage {
       const header = await readSessionHeader(handle, path)
       checkName(header, id, path)
       const { mtimeMs, size } = await handle.stat()
+      const title = titleOf(await textAt(handle, 0, Math.min(size, HEAD_BYTES)))
+      const tokens = tokensOf(await textAt(handle, Math.max(0, size - TAIL_BYTES), size))
       const holder = await this.holder(path)
-      return { header, modifiedAt: Math.floor(mtimeMs), bytes: size, ...(holder === null ? {} : { holder }) }
+      return {
+        header,
+        modifiedAt: Math.floor(mtimeMs),
+        bytes: size,
+        ...(title === undefined ? {} : { title }),
+        ...(tokens === undefined ? {} : { tokens }),
+        ...(holder === null ? {} : { holder }),
+      }
     } finally {
       await handle.close()
     }
@@ -171,6 +185,12 @@ function checkName(header: SessionHeader, id: string, path: string): void {
 function writeFailed(path: string, cause: unknown): SessionPersistenceError {
   if (cause instanceof SessionPersistenceError) return cause
   return new SessionPersistenceError('SESSION_WRITE_FAILED', `${path} could not be written: ${messageOf(cause)}`, { cause })
+}
+
+/** The text between two offsets, less where the file has become shorter. */
+async function textAt(handle: FileHandle, from: number, to: number): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(to - from), 0, to - from, from)
+  return buffer.toString('utf8', 0, bytesRead)
 }
 
 function exists(path: string): Promise<boolean> {

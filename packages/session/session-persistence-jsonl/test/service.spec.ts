@@ -8,8 +8,6 @@ import { event, header, temporaryFolder } from './folder.ts'
 
 describe('the plugin', () => {
   it.each([
-    ['no config', undefined, 'dir'],
-    ['no folder', {}, 'dir'],
     ['an empty folder name', { dir: '' }, 'dir'],
     ['an unknown key', { dir: 'x', folder: 'y' }, 'folder'],
   ])('refuses %s, naming the key', async (_name, config, key) => {

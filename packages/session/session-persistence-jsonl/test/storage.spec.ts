@@ -247,7 +247,7 @@ describe('list', () => {
     const { storage, problems } = storageIn(dir)
     expect(await storage.list()).toEqual([
       { header: { ...header, id: 'two' }, modifiedAt: 2_000_000, bytes: statSync(join(dir, 'two.jsonl')).size },
-      { header, modifiedAt: 1_000_000, bytes: statSync(path).size },
+      { header, modifiedAt: 1_000_000, bytes: statSync(path).size, title: 'message 0' },
     ])
     expect(problems.toSorted()).toEqual([
       expect.stringMatching(/empty\.jsonl was left out of the list/),
