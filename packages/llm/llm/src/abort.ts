@@ -1,8 +1,7 @@
 /**
- * Abort: giving up on a wait that may never end by itself.
- *
- * Pure.
+ * Abort: giving up on a wait before it ends by itself.
  */
+import { setTimeout } from 'node:timers/promises'
 
 export interface AbortWatch {
   /** Rejects with the signal's reason once it aborts; otherwise stays pending. */
@@ -31,5 +30,15 @@ export async function untilAborted<T>(work: Promise<T>, signal?: AbortSignal): P
     return await Promise.race([watch.aborted, work])
   } finally {
     watch.release()
+  }
+}
+
+/** Resolves after so many milliseconds, or rejects with the signal's reason if that comes first. */
+export async function pause(waitMs: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(waitMs, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error
   }
 }
