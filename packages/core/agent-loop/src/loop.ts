@@ -35,7 +35,7 @@ async function runSteps(run: Run, turn: number, retry: boolean): Promise<TurnOut
     signal.throwIfAborted()
     const at = { turn, step }
     const opens = step === 1 && !retry
-    const envelope = { system: run.systemPrompt.assemble(), tools: run.tools.schemas() }
+    const envelope = { system: run.systemPrompt.assemble(session), tools: run.tools.schemas() }
 
     const entered = await takeInput(run, at, opens)
     if (entered === 'rejected') return { end: { reason: 'blocked' }, retried: false }

@@ -2,6 +2,7 @@
  * The system prompt: sections that plugins register, joined in their order. `ctx.systemPrompt`.
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
+import type { Session } from '@deepseek-ai/dsh-session'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -15,10 +16,10 @@ export interface PromptSection {
   /** Smaller comes first, 0 by default; equal ones stand as they were registered. */
   readonly order?: number
   /**
-   * The text, or a function asked before every step. A text that keeps changing costs the provider's prefix cache each time;
-   * an empty one leaves the section out.
+   * The text, or a function that is asked for the session's before each of its steps. A text that keeps changing costs the
+   * provider's prefix cache each time; an empty one leaves the section out.
    */
-  readonly text: string | (() => string)
+  readonly text: string | ((session: Session) => string)
 }
 
 export class SystemPromptService extends Service {
@@ -45,11 +46,14 @@ export class SystemPromptService extends Service {
     }, `ctx.systemPrompt.registerSection(${JSON.stringify(section.name)})`)
   }
 
-  /** The sections that say something, a blank line between two; undefined when none does. Throws what a section's function throws. */
-  assemble(): string | undefined {
+  /**
+   * The prompt of a session: the sections that say something, a blank line between two; undefined when none does. Throws what a
+   * section's function throws.
+   */
+  assemble(session: Session): string | undefined {
     const texts: string[] = []
     for (const { text } of this.sections) {
-      const said = typeof text === 'string' ? text : text()
+      const said = typeof text === 'string' ? text : text(session)
       if (said !== '') texts.push(said)
     }
     return texts.length === 0 ? undefined : texts.join('\n\n')
