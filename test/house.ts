@@ -15,6 +15,7 @@ import type { Tool } from '@deepseek-ai/dsh-tools'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect } from 'vitest'
 import { boot } from '../apps/dsh/src/boot.ts'
+import { INTERFACE, LIVE_ONLY } from '../apps/dsh/src/composition.ts'
 import { sized } from '../packages/compaction/compaction-basic/test/harness.ts'
 import type { Store } from './store.ts'
 
@@ -22,6 +23,9 @@ export { bracketsOf, gate, rejection, sized, surfaceOf, until } from '../package
 
 export const SHIPPED = fileURLToPath(new URL('../examples/tui-agent/cordis.yml', import.meta.url))
 export const MEMORY_STORE = new URL('./store.ts', import.meta.url).href
+
+/** Words and tools that pictures do not draw, models that cannot be reached, and waits for a failure to pass. */
+const BESIDE_THE_POINT = new Set([...LIVE_ONLY, ...INTERFACE, '@deepseek-ai/dsh-llm-retry'])
 
 export const WINDOW_TOKENS = 10_000
 export const SUMMARY = `SUM${' and so it went on'.repeat(12).slice(0, 200)}`
@@ -84,6 +88,7 @@ export async function house(init: HouseInit = {}): Promise<House> {
   const { summary = SUMMARY, compaction, models = { [ROUTE.model]: { contextWindow: WINDOW_TOKENS } }, options = { ...ROUTE, maxTokens: 1_000 }, dir } = init
   const ctx = await boot({
     path: SHIPPED,
+    drop: BESIDE_THE_POINT,
     configs: new Map<string, unknown>([
       ['token-meter', { charsPerToken: 4 }],
       ...(compaction === undefined ? [] : [['compaction', compaction] as const]),

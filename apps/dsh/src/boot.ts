@@ -16,6 +16,8 @@ export interface BootOptions {
   readonly path: string
   /** Packages to load in place of those the file names. */
   readonly swaps?: ReadonlyMap<string, string>
+  /** Packages whose rows load nothing. */
+  readonly drop?: ReadonlySet<string>
   /** Configuration in place of that in the file, by row id. */
   readonly configs?: ReadonlyMap<string, unknown>
 }
@@ -31,8 +33,8 @@ export async function boot(options: BootOptions): Promise<Context> {
   new StderrLog(ctx)
   await ctx.plugin(Loader, { baseUrl: pathToFileURL(`${process.cwd()}/`).href })
   const loader = ctx.get('loader')!
-  const { path, swaps = new Map(), configs = new Map() } = options
-  loader.builtins['include'] = compositionOf(swaps)
+  const { path, swaps = new Map(), drop = new Set(), configs = new Map() } = options
+  loader.builtins['include'] = compositionOf(swaps, drop)
   const patches = [...configs].map(([id, config]) => ({ id, config }))
   await loader.create({ name: 'cordis:include', config: { path: pathToFileURL(path).href, patches } })
   await loader.await()
@@ -43,19 +45,22 @@ export async function boot(options: BootOptions): Promise<Context> {
 }
 
 /** The file's tree: never written back, and it remembers why an import failed. */
-function compositionOf(swaps: ReadonlyMap<string, string>): typeof Composition {
+function compositionOf(swaps: ReadonlyMap<string, string>, drop: ReadonlySet<string>): typeof Composition {
   return class extends Composition {
     protected override readonly swaps = swaps
+    protected override readonly drop = drop
   }
 }
 
 class Composition extends Include {
   readonly importErrors = new Map<string, unknown>()
   protected readonly swaps: ReadonlyMap<string, string> = new Map()
+  protected readonly drop: ReadonlySet<string> = new Set()
 
   override write(): void {}
 
   override async import(name: string, getOuterStack?: () => string[]): Promise<unknown> {
+    if (this.drop.has(name)) return { default: () => {} }
     try {
       return await super.import(this.swaps.get(name) ?? name, getOuterStack)
     } catch (error) {

@@ -58,7 +58,7 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .action(async ({ config, invariants }: GlobalFlags, { args: [unknown] }: Command) => {
       if (unknown !== undefined) program.error(`error: unknown command '${unknown}'; see dsh --help`)
       const { demo } = await import('./demo.ts')
-      finish(await demo({ composition: config, invariants }))
+      finish(await demo({ config, invariants }))
     })
 
   program.command('replay <file>')

@@ -3,12 +3,14 @@
  */
 import type { CompactionAgent } from '@deepseek-ai/dsh-compaction'
 import { BasicCompactionEngine, summarizeByDigest, type Summary, type SummaryInput } from '@deepseek-ai/dsh-compaction-basic'
-import { textOf, type GenerateOptions } from '@deepseek-ai/dsh-llm'
+import { textOf, type GenerateOptions, type RetryPolicy } from '@deepseek-ai/dsh-llm'
 import type { RecordedAnswer } from '@deepseek-ai/dsh-llm-recorded'
 import { FAULTS, type SummarizerFault } from './summarizer-faults.ts'
 
 /** Long enough for a script, short enough for whoever waits for a replay. */
 const IDLE_MS = 100
+/** A fault is an answer: asked again, an error would never show. */
+const NO_RETRY: RetryPolicy = { maxRetries: 0, maxElapsedMs: 0, firstWaitMs: 0 }
 
 export interface ScriptedSummarizer {
   /** Asks a model for its summaries, and gives a silent one up at once. */
@@ -23,6 +25,7 @@ export function scriptedSummarizer(faults: readonly SummarizerFault[]): Scripted
   return {
     engine: class extends BasicCompactionEngine {
       protected override readonly idleMs: number = IDLE_MS
+      protected override readonly retry: RetryPolicy = NO_RETRY
 
       protected override summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
         sensible = textOf(summarizeByDigest(input, this.estimateText).summary)

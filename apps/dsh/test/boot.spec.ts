@@ -40,6 +40,12 @@ it('loads another package in place of the one a row names, and another configura
   expect(await readFile(join(dir, 'kept.jsonl'), 'utf8')).toContain('"kept"')
 })
 
+it('loads nothing for a row that is dropped', async () => {
+  const ctx = await boot({ path: shipped, drop: new Set(['@deepseek-ai/dsh-command-compact']) })
+  expect(ctx.get('commands')!.list()).toEqual([])
+  await ctx.fiber.dispose()
+})
+
 it('leaves the file as it is', async () => {
   const path = await changed(yaml => `# a remark\n${yaml}`)
   const before = await readFile(path, 'utf8')
