@@ -5,8 +5,17 @@
  */
 import type { ContentBlock, FinishReason, ToolSchema } from '@deepseek-ai/dsh-llm'
 import { callBlock, reasoningBlock, textBlock, type AnswerDraft, type TranscriptBuilder } from './builder.ts'
+import type { Objection } from './format.ts'
 import { imageBlock, imageFromUrl } from './images.ts'
 import { arrayAt, isObject, objectAt, stringAt, type JsonObject } from './json.ts'
+
+/** Null for a list of messages. */
+export function chatObjection(messages: unknown): Objection | null {
+  if (!Array.isArray(messages)) return { message: 1, found: 'an object without messages' }
+  if (messages.length === 0) return { message: 1, found: 'no message' }
+  const index = messages.findIndex(message => !isObject(message) || typeof message.role !== 'string')
+  return index < 0 ? null : { message: index + 1, found: 'no object with a role' }
+}
 
 /** A string, an array of parts, or nothing. */
 export function chatContent(builder: TranscriptBuilder, content: unknown, line: number): ContentBlock[] {

@@ -5,20 +5,13 @@
  */
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { TranscriptBuilder } from './builder.ts'
-import { claudeCode } from './claude-code.ts'
-import { codexRollout } from './codex-rollout.ts'
-import { dshSession } from './dsh-session.ts'
 import { TranscriptError } from './error.ts'
-import type { DocumentFormat, LinesFormat } from './format.ts'
+import type { DocumentFormat, LinesFormat, Objection } from './format.ts'
+import { DOCUMENT_FORMATS, LINES_FORMATS } from './formats.ts'
 import { isObject, parseJson, type JsonObject } from './json.ts'
 import { readJsonLines, type JsonLines } from './lines.ts'
-import { miniSweAgent } from './mini-swe-agent.ts'
 import type { Transcript } from './model.ts'
-import { openaiChat } from './openai-chat.ts'
-import { piSession } from './pi-session.ts'
 
-const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession]
-const DOCUMENT_FORMATS: readonly DocumentFormat[] = [miniSweAgent, openaiChat]
 const NO_OBJECT = 'no JSON object'
 const EXPECTED = `one of: ${[...LINES_FORMATS, ...DOCUMENT_FORMATS].map(format => format.expected).join('; ')}`
 
@@ -31,6 +24,7 @@ export function importTranscript(bytesOrText: Uint8Array | string, name?: string
   const file: Named = name === undefined ? {} : { file: name }
   const document = parseJson(text)
   if (Array.isArray(document) || (isObject(document) && !isLine(document))) return importDocument(document, file)
+  if (isObject(document)) return importLines({ lines: [{ line: 1, value: document }] }, file)
   const lines = readJsonLines(text)
   if (lines.lines.length === 0) throw new TranscriptError({ expected: EXPECTED, ...jsonFault(text), ...file })
   return importLines(lines, file)
@@ -41,15 +35,26 @@ interface Named {
 }
 
 /** A log of a single line is a JSON value too. */
-function isLine(document: JsonObject): boolean {
-  return typeof document.type === 'string' && document.messages === undefined
+function isLine(value: JsonObject): boolean {
+  const isTyped = typeof value.type === 'string' && value.messages === undefined
+  return isTyped || LINES_FORMATS.some(format => format.claims({ line: 1, value }) === 'yes')
 }
 
 function importDocument(document: JsonObject | readonly unknown[], file: Named): Transcript {
-  const format = DOCUMENT_FORMATS.find(candidate => candidate.objection(document) === null)
-  if (format !== undefined) return format.read(document, new TranscriptBuilder(format.name))
-  const { message, found } = openaiChat.objection(document)!
-  throw new TranscriptError({ expected: EXPECTED, line: message, unit: 'message', found, ...file })
+  const objections = DOCUMENT_FORMATS.map(format => ({ format, objection: format.objection(document) }))
+  const { format, objection } = objections.find(each => each.objection === null) ?? objections.reduce(furthest)
+  if (objection === null) return format.read(document, new TranscriptBuilder(format.name))
+  throw new TranscriptError({ expected: EXPECTED, line: objection.message, unit: 'message', found: objection.found, ...file })
+}
+
+interface Objected {
+  readonly format: DocumentFormat
+  readonly objection: Objection | null
+}
+
+/** The format that read the furthest says best what is wrong; of equals the last, which is the most general. */
+function furthest(a: Objected, b: Objected): Objected {
+  return (a.objection?.message ?? 0) > (b.objection?.message ?? 0) ? a : b
 }
 
 function importLines(jsonLines: JsonLines, file: Named): Transcript {

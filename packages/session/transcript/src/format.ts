@@ -19,11 +19,17 @@ export interface LinesFormat {
   read(lines: readonly Line[], builder: TranscriptBuilder): Transcript
 }
 
+/** What is wrong with a document, and at which message; an index is 1-based. */
+export interface Objection {
+  readonly message: number
+  readonly found: string
+}
+
 /** A format of one JSON value. */
 export interface DocumentFormat {
   readonly name: TranscriptFormat
   readonly expected: string
-  /** Null: read it. Otherwise what is wrong, and where; an index is 1-based. */
-  objection(document: JsonObject | readonly unknown[]): { readonly message: number; readonly found: string } | null
+  /** Null: read it. */
+  objection(document: JsonObject | readonly unknown[]): Objection | null
   read(document: JsonObject | readonly unknown[], builder: TranscriptBuilder): Transcript
 }

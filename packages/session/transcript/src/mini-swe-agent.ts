@@ -5,10 +5,9 @@
  */
 import { textOf } from '@deepseek-ai/dsh-llm'
 import type { TranscriptBuilder } from './builder.ts'
-import { chatAnswer, chatContent, chatFinish, skipOtherKeys } from './chat.ts'
+import { chatAnswer, chatContent, chatFinish, chatObjection, skipOtherKeys } from './chat.ts'
 import type { DocumentFormat } from './format.ts'
 import { arrayAt, isObject, numberAt, objectAt, stringAt, type JsonObject } from './json.ts'
-import { openaiChat } from './openai-chat.ts'
 import { chatUsage } from './usage.ts'
 
 const DOCUMENT_KEYS = new Set(['messages', 'trajectory_format'])
@@ -22,9 +21,8 @@ export const miniSweAgent: DocumentFormat = {
   expected: 'a mini-swe-agent trajectory (an object with a trajectory_format "mini-swe-agent-…" and messages)',
 
   objection(document) {
-    const format = isObject(document) ? stringAt(document, 'trajectory_format') : undefined
-    if (format?.startsWith('mini-swe-agent') !== true) return { message: 1, found: 'no mini-swe-agent trajectory_format' }
-    return openaiChat.objection(document)
+    if (!isMiniSweAgent(document)) return { message: 1, found: 'no mini-swe-agent trajectory_format' }
+    return chatObjection(document.messages)
   },
 
   read(document, builder) {
@@ -44,6 +42,10 @@ export const miniSweAgent: DocumentFormat = {
     }
     return builder.finish({ system: system.join('\n\n'), model: configuredModel(whole) })
   },
+}
+
+export function isMiniSweAgent(document: unknown): document is JsonObject {
+  return isObject(document) && stringAt(document, 'trajectory_format')?.startsWith('mini-swe-agent') === true
 }
 
 function readMessage(builder: TranscriptBuilder, message: JsonObject, begun: boolean, line: number): void {

@@ -65,6 +65,7 @@ export type TranscriptFormat =
   | 'claude-code'
   | 'codex-rollout'
   | 'pi-session'
+  | 'gemini-cli-chat'
   | 'mini-swe-agent-traj'
   | 'openai-chat'
   | 'dsh-session'

@@ -5,9 +5,10 @@
  */
 import { textOf } from '@deepseek-ai/dsh-llm'
 import type { TranscriptBuilder } from './builder.ts'
-import { chatAnswer, chatContent, chatFinish, chatTools, skipOtherKeys } from './chat.ts'
+import { chatAnswer, chatContent, chatFinish, chatObjection, chatTools, skipOtherKeys } from './chat.ts'
 import type { DocumentFormat } from './format.ts'
 import { arrayAt, isObject, objectAt, stringAt, type JsonObject } from './json.ts'
+import { isMiniSweAgent } from './mini-swe-agent.ts'
 import { chatUsage } from './usage.ts'
 
 const DOCUMENT_KEYS = new Set(['messages', 'system', 'tools', 'model'])
@@ -21,11 +22,8 @@ export const openaiChat: DocumentFormat = {
   expected: 'OpenAI chat JSON (an array of messages with a role, or an object with such messages)',
 
   objection(document) {
-    const messages = Array.isArray(document) ? document : (document as JsonObject).messages
-    if (!Array.isArray(messages)) return { message: 1, found: 'an object without messages' }
-    if (messages.length === 0) return { message: 1, found: 'no message' }
-    const index = messages.findIndex(message => !isObject(message) || typeof message.role !== 'string')
-    return index < 0 ? null : { message: index + 1, found: 'no object with a role' }
+    if (isMiniSweAgent(document)) return { message: 1, found: 'a mini-swe-agent trajectory' }
+    return chatObjection(isObject(document) ? document.messages : document)
   },
 
   read(document, builder) {

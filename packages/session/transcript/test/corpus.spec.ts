@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { importTranscript } from '../src/index.ts'
-import type { AnswerItem, Transcript } from '../src/index.ts'
+import type { AnswerItem, Transcript, TranscriptFormat } from '../src/index.ts'
+import { claimants } from './claims.ts'
 import { lawsBroken } from './laws.ts'
 import { skips } from './sketch.ts'
 
@@ -32,7 +33,8 @@ interface Figures {
   mostParallel?: number
 }
 
-const FILES: [name: string, figures: Figures][] = [
+/** The third is the format where the folder has another name. */
+const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
   ['claude-code/cc-opus45-2compactions.jsonl', {
     answers: 219, person: 13, context: 2, toolCalls: 224, usagePoints: 219, peakTokens: 155_412,
     compactions: 2, interrupted: 1, errors: 2, mostParallel: 2, // 1 of the errors is a rejection by the person
@@ -78,13 +80,19 @@ const FILES: [name: string, figures: Figures][] = [
     compactions: 2, images: 4, errors: 14, mostParallel: 5,
   }],
   ['codex-rollout/codex-gpt55-small.jsonl', { answers: 40, person: 5, context: 2, toolCalls: 83, usagePoints: 40, peakTokens: 55_283, errors: 1, mostParallel: 5 }],
+  ['gemini-cli-chat/gemini3pro-268msgs.json', {
+    // The 3 errors are calls that the person cancelled; the collection counts them as interruptions.
+    answers: 219, person: 44, context: 0, toolCalls: 181, usagePoints: 219, peakTokens: 152_408, errors: 3,
+  }],
 ]
 
-for (const [name, figures] of FILES) {
+for (const [name, figures, format = name.split('/')[0]] of FILES) {
   const path = join(CORPUS, name)
   it.skipIf(!existsSync(path))(`${name}${existsSync(path) ? '' : ' (skipped: the collection is not at hand)'}`, () => {
-    const transcript = importTranscript(readFileSync(path), name)
-    expect(name.startsWith(transcript.format)).toBe(true)
+    const text = readFileSync(path, 'utf8')
+    const transcript = importTranscript(text, name)
+    expect(transcript.format).toBe(format)
+    expect(claimants(text)).toEqual([format])
     expect(lawsBroken(transcript)).toEqual([])
     const defaults = { compactions: 0, images: 0, interrupted: 0, errors: 0, unanswered: 0, mostParallel: 1 }
     expect(figuresOf(transcript)).toEqual({ ...defaults, ...figures })
@@ -104,7 +112,7 @@ function figuresOf({ items }: Transcript): Required<Figures> {
     context: inputs.filter(input => input.from === 'context').length,
     toolCalls: results.length,
     usagePoints: prompts.length,
-    peakTokens: Math.max(...prompts),
+    peakTokens: Math.max(0, ...prompts),
     compactions: items.filter(item => item.kind === 'compaction').length,
     images: shown.filter(block => block.type === 'image').length,
     interrupted: answers.filter(answer => answer.interrupted === true).length,

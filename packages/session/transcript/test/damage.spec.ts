@@ -74,16 +74,29 @@ const LOGS: { [format: string]: Json[] } = {
   ],
 }
 
+const DOCUMENTS: { [format: string]: Json } = {
+  'openai-chat': CHAT,
+  'mini-swe-agent-traj': { trajectory_format: 'mini-swe-agent-1.1', messages: CHAT },
+  'gemini-cli-chat': {
+    sessionId: 's',
+    messages: [
+      { type: 'user', content: 'go' },
+      {
+        type: 'gemini', content: 'a', model: 'm', thoughts: [{ subject: 's', description: 'd' }], tokens: { input: 5, cached: 2, output: 1 },
+        toolCalls: [{ id: 'x', name: 'f', args: { a: 1 }, status: 'success', result: [{ functionResponse: { id: 'x', response: { output: 'r' } } }] }],
+      },
+      { type: 'info', content: 'i' },
+    ],
+  },
+}
+
 describe('damage never breaks a law', () => {
   it.each(Object.keys(LOGS))('%s', format => {
     expect(importTranscript(jsonl(...LOGS[format]!)).format).toBe(format)
     damageEverywhere(LOGS[format]!, lines => jsonl(...lines))
   })
 
-  it.each([
-    ['openai-chat', CHAT],
-    ['mini-swe-agent-traj', { trajectory_format: 'mini-swe-agent-1.1', messages: CHAT }],
-  ])('%s', (format, document) => {
+  it.each(Object.entries(DOCUMENTS))('%s', (format, document) => {
     expect(importTranscript(JSON.stringify(document)).format).toBe(format)
     damageEverywhere([document], ([damaged]) => JSON.stringify(damaged))
   })

@@ -1,20 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { importTranscript, TranscriptError } from '../src/index.ts'
+import { claimants } from './claims.ts'
 import { jsonl, sketch, skips } from './sketch.ts'
 
 const CLAUDE_LINE = { type: 'user', uuid: 'u1', parentUuid: null, sessionId: 's', message: { role: 'user', content: 'hi' } }
 
-describe('each format is recognized by its content', () => {
+describe('each format is recognized by its content, and by no other', () => {
   it.each([
     ['claude-code', jsonl({ type: 'summary', summary: 'x' }, CLAUDE_LINE)],
     ['claude-code', jsonl({ type: 'mode', mode: 'normal', sessionId: 's' }, CLAUDE_LINE)],
     ['codex-rollout', jsonl({ timestamp: 't', type: 'session_meta', payload: {} })],
     ['pi-session', jsonl({ type: 'session', id: 's', timestamp: 't', cwd: '/' }, { type: 'message', message: { role: 'user', content: 'hi' } })],
     ['dsh-session', jsonl({ type: 'session', version: 1, id: 's', createdAt: 1 })],
+    ['gemini-cli-chat', JSON.stringify({ sessionId: 's', messages: [{ type: 'user', content: 'hi' }] })],
     ['mini-swe-agent-traj', JSON.stringify({ trajectory_format: 'mini-swe-agent-1.1', messages: [{ role: 'user', content: 'hi' }] })],
     ['openai-chat', JSON.stringify([{ role: 'user', content: 'hi' }], null, 2)],
     ['openai-chat', JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] })],
   ])('%s', (format, text) => {
+    expect(claimants(text)).toEqual([format])
     expect(importTranscript(text).format).toBe(format)
     expect(importTranscript(new TextEncoder().encode(text)).format).toBe(format)
     expect(importTranscript(`\uFEFF${text}`).format).toBe(format)
@@ -38,7 +41,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 

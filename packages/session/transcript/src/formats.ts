@@ -1,0 +1,16 @@
+/**
+ * Formats: every kind of file that can be read.
+ *
+ * Pure. No file is of two formats: at most one of these claims it, whatever their order.
+ */
+import { claudeCode } from './claude-code.ts'
+import { codexRollout } from './codex-rollout.ts'
+import { dshSession } from './dsh-session.ts'
+import type { DocumentFormat, LinesFormat } from './format.ts'
+import { geminiCliChat } from './gemini-cli-chat.ts'
+import { miniSweAgent } from './mini-swe-agent.ts'
+import { openaiChat } from './openai-chat.ts'
+import { piSession } from './pi-session.ts'
+
+export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession]
+export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, miniSweAgent, openaiChat]
