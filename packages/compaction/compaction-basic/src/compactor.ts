@@ -323,9 +323,9 @@ export class Compactor {
     const { totalTokens, slope } = this.meter.measure(session, { pending })
     const keptTokens = Math.ceil(totalTokens - (shadowedTokens - frameTokens) * slope)
     const roomTokens = limits === null ? null : limits.requestTokens - keptTokens
-    const summarizerWindow = route === null ? undefined : this.host.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
-    const windowTokens = summarizerWindow ?? limits?.windowTokens
-    const maxTokens = summaryTokens(policy, windowTokens, roomTokens)
+    const summarizer = route === null ? undefined : this.host.llm.resolveModelInfo(route.provider, route.model)
+    const windowTokens = summarizer?.contextWindow ?? limits?.windowTokens
+    const maxTokens = summaryTokens(policy, { ...summarizer, ...(windowTokens === undefined ? {} : { contextWindow: windowTokens }) }, roomTokens)
     if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
 
     const header = latestHeader(session)?.data

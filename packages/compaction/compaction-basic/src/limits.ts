@@ -48,11 +48,14 @@ const SMALLEST_SUMMARY_TOKENS = 256
 
 /**
  * How long a summary may be: the policy's own word; else an eighth of the summarizer's window, 8192 tokens at most and where
- * that window is unknown, and never more than `roomTokens` (null where unknown), where that is room for a summary at all.
+ * that window is unknown, never more than it can say at once (`maxOutputTokens`) or than `roomTokens` (null where unknown),
+ * where that is room for a summary at all.
  */
-export function summaryTokens(policy: CompactionPolicy, summarizerWindowTokens: number | undefined, roomTokens: number | null): number {
+export function summaryTokens(policy: CompactionPolicy, { contextWindow, maxOutputTokens }: SummarizerLimits, roomTokens: number | null): number {
   if (policy.maxTokens !== null) return policy.maxTokens
-  const share = summarizerWindowTokens === undefined ? DEFAULT_SUMMARY_TOKENS : Math.floor(summarizerWindowTokens / 8)
+  const share = contextWindow === undefined ? DEFAULT_SUMMARY_TOKENS : Math.floor(contextWindow / 8)
   const room = roomTokens === null ? DEFAULT_SUMMARY_TOKENS : Math.max(SMALLEST_SUMMARY_TOKENS, roomTokens)
-  return Math.max(1, Math.min(DEFAULT_SUMMARY_TOKENS, share, room))
+  return Math.max(1, Math.min(DEFAULT_SUMMARY_TOKENS, share, room, maxOutputTokens ?? Infinity))
 }
+
+type SummarizerLimits = Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens'>

@@ -4,7 +4,7 @@
 import { Service, type Context } from '@deepseek-ai/cordis'
 import type {} from '@deepseek-ai/dsh-agent'
 import { CompactionEngine, type CompactionAgent, type CompactionResult } from '@deepseek-ai/dsh-compaction'
-import type { LlmService } from '@deepseek-ai/dsh-llm'
+import type { LlmService, RetryPolicy } from '@deepseek-ai/dsh-llm'
 import { teller, type Seq, type Session, type Tell } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { Compactor } from './compactor.ts'
@@ -21,6 +21,8 @@ declare module '@deepseek-ai/cordis' {
 
 /** A summarizer that says nothing for so long is given up. */
 const IDLE_MS = 60_000
+/** Short: an agent waits for its summary, and without one its run goes on. */
+const RETRY: RetryPolicy = { maxRetries: 1, maxElapsedMs: 30_000, firstWaitMs: 1_000 }
 
 export class BasicCompactionEngine extends CompactionEngine {
   static readonly inject = ['llm', 'tokenMeter']
@@ -84,14 +86,17 @@ export class BasicCompactionEngine extends CompactionEngine {
    * returns is checked for text and size. It stops soon after `signal` aborts.
    */
   protected summarize(input: SummaryInput, agent: CompactionAgent, signal?: AbortSignal): Promise<Summary> {
-    const { llm, meter, estimateText, idleMs, tell } = this
+    const { llm, meter, estimateText, idleMs, retry, tell } = this
     const { session } = agent
     const onRung = (rung: Rung): void => tell('compaction/rung', session, rung)
-    return climbLadder({ llm, meter, estimateText, sessionId: session.id, idleMs, onRung, ...(signal === undefined ? {} : { signal }) }, input)
+    return climbLadder({ llm, meter, estimateText, sessionId: session.id, idleMs, retry, onRung, ...(signal === undefined ? {} : { signal }) }, input)
   }
 
   /** How long the stream of a summary may say nothing before it is given up. */
   protected readonly idleMs: number = IDLE_MS
+
+  /** When a summary request that failed for a passing reason is sent again. */
+  protected readonly retry: RetryPolicy = RETRY
 
   /** The price of a text by itself, in tokens. */
   protected readonly estimateText = (text: string): number => this.meter.estimateMessage({ role: 'user', content: [{ type: 'text', text }] })

@@ -7,11 +7,11 @@
  *    the next chunk.
  * 3. `digest`: no model; only after an overflow, where failing would end the run.
  *
- * Every rung takes one call of the budget; all requests of one transcript count as one. A request whose answer falls silent
- * is given up.
+ * Every rung takes one call of the budget; all requests of one transcript count as one, and so does a request that is sent
+ * again because it failed for a passing reason. A request whose answer falls silent is given up.
  */
 import type { SummaryStrategy } from '@deepseek-ai/dsh-compaction'
-import { collect, LlmError, messageOf, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { collect, LlmError, messageOf, pause, retryWait, textOf, type Collected, type ContentBlock, type GenerateOptions, type LlmService, type Message, type RetryPolicy, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { digest, type DigestEntry } from './digest.ts'
 import { summaryDirective } from './directive.ts'
@@ -106,6 +106,8 @@ export interface Summarizer {
   readonly estimateText: (text: string) => number
   /** A request is given up as `TIMEOUT` when nothing comes from its stream for so long. */
   readonly idleMs: number
+  /** When a request that failed for a passing reason is sent again; its time counts from when it was first sent. */
+  readonly retry: RetryPolicy
   /** Told of each rung as it ends, in order, those that were passed over too; not of what an abort cut short. Must not throw. */
   readonly onRung: (rung: Rung) => void
 }
@@ -131,12 +133,24 @@ export function summarizeByDigest({ entries, spanTokens, maxTokens }: SummaryInp
   return { summary: [{ type: 'text', text: digest(entries, budgetTokens, estimateText) }], strategy: 'digest' }
 }
 
+/** A climb under way, and how many requests it has sent. */
+interface Climb extends Summarizer {
+  requests: number
+}
+
+/** Only what a single request made can be told from the record. */
+async function askModel(by: Summarizer, input: SummaryInput): Promise<Summary> {
+  const climb: Climb = { ...by, requests: 0 }
+  const summary = await climbToModel(climb, input)
+  return climb.requests === 1 ? { ...summary, llmStreamCall: true } : summary
+}
+
 const NOBODY_TO_ASK = "no model can summarize: no request was routed yet, and neither summarizationProvider and summarizationModel nor the agent's own provider and model are set"
 
 /** An input with somebody to ask. */
 type RoutedInput = SummaryInput & { readonly route: Route }
 
-async function askModel(by: Summarizer, { route, ...rest }: SummaryInput): Promise<Summary> {
+async function climbToModel(by: Climb, { route, ...rest }: SummaryInput): Promise<Summary> {
   if (route === undefined) return told(by, 'transcript', Promise.reject(new Error(NOBODY_TO_ASK)))
   const input: RoutedInput = { ...rest, route }
   const obstacle = obstacleToReplay(by, input)
@@ -153,9 +167,7 @@ async function askModel(by: Summarizer, { route, ...rest }: SummaryInput): Promi
       throw error
     }
   }
-  // Two calls made this one, so none of them can be told from the record.
-  const { llmStreamCall: _, ...summary } = await told(by, 'transcript', summarizeByTranscript(by, input))
-  return summary
+  return told(by, 'transcript', summarizeByTranscript(by, input))
 }
 
 /** The outcome of `making`, which the rung's observer hears first. */
@@ -186,7 +198,7 @@ function isOverflow(error: unknown): boolean {
   return error instanceof LlmError && (error.failure.code === 'CONTEXT_WINDOW_EXCEEDED' || error.failure.code === 'REQUEST_TOO_LARGE')
 }
 
-async function summarizeByReplay(by: Summarizer, input: RoutedInput): Promise<Summary> {
+async function summarizeByReplay(by: Climb, input: RoutedInput): Promise<Summary> {
   const { system, tools, messages, maxTokens } = input
   input.calls.left -= 1
   const reply = await ask(by, input, {
@@ -194,10 +206,10 @@ async function summarizeByReplay(by: Summarizer, input: RoutedInput): Promise<Su
     ...(system === undefined ? {} : { system }),
     ...(tools === undefined ? {} : { tools, toolChoice: 'none' }),
   })
-  return { ...written(by, input, reply), rawOutput: reply.content, llmStreamCall: true, strategy: 'replay' }
+  return { ...written(by, input, reply), rawOutput: reply.content, strategy: 'replay' }
 }
 
-async function summarizeByTranscript(by: Summarizer, input: RoutedInput): Promise<Summary> {
+async function summarizeByTranscript(by: Climb, input: RoutedInput): Promise<Summary> {
   const { entries, maxTokens } = input
   const { estimateText } = by
   if (input.calls.left <= 0) throw new Error('no model call is left for a summary')
@@ -225,8 +237,7 @@ async function summarizeByTranscript(by: Summarizer, input: RoutedInput): Promis
       continue
     }
     if (reply === undefined) throw new UnusableSummaryError('there is nothing to summarize')
-    const isOneCall = halvings === 0 && requests === 1
-    return { ...written(by, input, reply), rawOutput: reply.content, ...(isOneCall ? { llmStreamCall: true } : {}), strategy: 'transcript' }
+    return { ...written(by, input, reply), rawOutput: reply.content, strategy: 'transcript' }
   }
 }
 
@@ -240,8 +251,27 @@ function chunkRoom(windowTokens: number | undefined, wholeTokens: number, maxTok
   return Math.max(Math.floor(windowTokens / 4), windowTokens - directiveTokens - 2 * maxTokens)
 }
 
-/** One request to the summarizer: a direct call, not a step. */
-async function ask({ llm, sessionId, signal, idleMs }: Summarizer, { route, maxTokens }: RoutedInput, body: Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>): Promise<Collected> {
+type RequestBody = Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>
+
+/** One answer of the summarizer, asked for again as its policy allows; an empty one is worth another form rather. */
+async function ask(by: Climb, input: RoutedInput, body: RequestBody): Promise<Collected> {
+  const startMs = performance.now()
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await askOnce(by, input, body)
+    } catch (error) {
+      if (by.signal?.aborted || !(error instanceof LlmError) || isWorthAnotherForm(error)) throw error
+      const wait = retryWait(error.failure, { attempt, elapsedMs: performance.now() - startMs, random: Math.random() }, by.retry)
+      if (wait === null) throw error
+      await pause(wait.waitMs, by.signal)
+    }
+  }
+}
+
+/** One request: a direct call, not a step. */
+async function askOnce(by: Climb, { route, maxTokens }: RoutedInput, body: RequestBody): Promise<Collected> {
+  const { llm, sessionId, signal, idleMs } = by
+  by.requests += 1
   const silence = new AbortController()
   const idle = setTimeout(() => silence.abort(new LlmError({ code: 'TIMEOUT', message: `the summarizer said nothing for ${idleMs / 1_000} s` })), idleMs)
   const abort = { signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]) }

@@ -224,7 +224,7 @@ describe('the summarizer is of no use: start and failed end, same surface', () =
   })
 
   it('the next check may try again', async () => {
-    const replies: ScriptedReply[] = [{ failure: { code: 'SERVER', message: 'bad gateway' } }, SUMMARY]
+    const replies: ScriptedReply[] = [{ failure: { code: 'QUOTA', message: 'out of credit' } }, SUMMARY]
     const all = await conversation({ summary: () => replies.shift()! })
     await underPressure(all)
     await underPressure(all)

@@ -7,7 +7,7 @@ import AgentService, { type Agent, type AgentOptions } from '@deepseek-ai/dsh-ag
 import AgentLoop from '@deepseek-ai/dsh-agent-loop'
 import { compactionInvariant } from '@deepseek-ai/dsh-compaction'
 import { underInvariants } from '@deepseek-ai/dsh-invariants/testing'
-import LlmService, { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type LlmFailure, type ModelInfo, type ScriptedInit, type ScriptedReply, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import LlmService, { ScriptedAdapter, textOf, type ContentBlock, type GenerateOptions, type LlmFailure, type ModelInfo, type RetryPolicy, type ScriptedInit, type ScriptedReply, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import { checkLog, isSurfaceEvent, lastTurn, openTurn, Session, sessionInvariant, type CallConfig, type EventSink, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import SystemPromptService from '@deepseek-ai/dsh-system-prompt'
@@ -51,12 +51,17 @@ export const SUMMARY = `## Current Work\n${'SUM '.repeat(50)}`
 const WINDOW_TOKENS = 10_000
 export const ROUTE = { provider: 'scripted', model: 'm' } as const
 
+/** The engine, but for waits: a summary request that failed for a passing reason is sent again at once. */
+export class EagerEngine extends BasicCompactionEngine {
+  protected override readonly retry: RetryPolicy = { maxRetries: 1, maxElapsedMs: 30_000, firstWaitMs: 0 }
+}
+
 /** The logger's number for warnings; it keeps them to itself unless told otherwise. */
 const WARN = 2
 
 /** With a loop only where there are `replies`; otherwise the agent rests and the test is its loop. */
 export async function harness(init: HarnessInit = {}): Promise<Harness> {
-  const { summary = SUMMARY, replies, config = {}, info = { contextWindow: WINDOW_TOKENS }, engine: Engine = BasicCompactionEngine, options = ROUTE } = init
+  const { summary = SUMMARY, replies, config = {}, info = { contextWindow: WINDOW_TOKENS }, engine: Engine = EagerEngine, options = ROUTE } = init
   const ctx = new Context()
   const warnings: string[] = []
   const { guard } = await underInvariants(ctx)

@@ -17,6 +17,8 @@ import { MODELS, Stage } from './histories-stage.ts'
 
 /** Requests of one transcript, all of which count as one call of the budget. */
 const REQUESTS_A_TRANSCRIPT = 8
+/** How often one request is sent that fails for a passing reason. */
+const TRIES = 2
 
 const MODEL_NAMES = ['small', 'tiny', 'outside', 'unknown'] as const
 const { estimateMessage } = tokenMeter()
@@ -322,16 +324,19 @@ class History {
     return { ...settlement.value, error: undefined, reason }
   }
 
-  /** Calls are bounded: 1 + compactionRetries a check, all requests of one transcript being one, of which there are eight at most. */
+  /**
+   * Calls are bounded: 1 + compactionRetries a check, all requests of one transcript being one, of which there are eight at most;
+   * each request is sent twice at most.
+   */
   private judgeCalls({ starts }: Check): void {
     const allowed = 1 + this.stage.retries
     const calls = new Map<string, number>()
     for (const { startSeq, form } of this.asked) calls.set(`${form} ${startSeq}`, (calls.get(`${form} ${startSeq}`) ?? 0) + 1)
     ok(calls.size <= allowed, `${calls.size} model calls in one check, ${allowed} are allowed`)
-    for (const [call, requests] of calls) ok(requests <= (call.startsWith('replay') ? 1 : REQUESTS_A_TRANSCRIPT), `${requests} requests for ${call}`)
+    for (const [call, requests] of calls) ok(requests <= TRIES * (call.startsWith('replay') ? 1 : REQUESTS_A_TRANSCRIPT), `${requests} requests for ${call}`)
     ok(starts <= allowed, `${starts} attempts in one check`)
     this.count('summarizer requests', this.asked.length)
-    if ([...calls.values()].some(requests => requests > 1)) this.count('folded transcripts')
+    if ([...calls].some(([call, requests]) => !call.startsWith('replay') && requests > 1)) this.count('folded transcripts')
   }
 
   /** Where nothing was attempted nothing is written, but what a pruner or a provider's limit explains; a failure changes nothing. */
@@ -451,6 +456,7 @@ class History {
       'next to nothing': () => 'OK.',
       'throws': () => { throw new Error('the summarizer is broken') },
       'breaks off': () => ({ failure: { code: 'TRANSPORT', message: 'connection reset' }, after: [{ type: 'text', text: good }] }),
+      'breaks off once': () => (this.asked.length === 1 ? { failure: { code: 'TRANSPORT', message: 'connection reset' }, after: [{ type: 'text', text: 'half' }] } : good),
       'overflow once': () => (this.asked.length === 1 ? { failure: OVERFLOW } : good),
       'overflow always': () => ({ failure: OVERFLOW }),
       'slow': () => new Promise<never>(() => {}),

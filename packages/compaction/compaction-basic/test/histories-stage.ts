@@ -7,13 +7,14 @@ import ToolResultPruner from '@deepseek-ai/dsh-compaction-tool-result-pruner'
 import LlmService, { ScriptedAdapter, type GenerateOptions, type ModelInfo, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import TokenMeterService from '@deepseek-ai/dsh-token-meter'
 import { BasicCompactionEngine, summarizeByDigest, type BasicCompactionConfig, type Rung, type Summary, type SummaryInput } from '../src/index.ts'
+import { EagerEngine } from './harness.ts'
 
 /** Windows so small that a dozen messages fill them. `narrow` only summarizes. */
 export const MODELS = {
   small: { contextWindow: 3_000 }, tiny: { contextWindow: 1_200 }, outside: { contextWindow: 2_000, outputInWindow: false }, unknown: {}, narrow: { contextWindow: 700 },
 } satisfies Record<string, ModelInfo>
 
-class EagerEngine extends BasicCompactionEngine {
+class HastyEngine extends EagerEngine {
   /** Whoever is slow is given up at the first idle moment. */
   protected override readonly idleMs: number = 1
 }
@@ -33,10 +34,10 @@ interface StageInit {
 const NARROW = { summarizationProvider: 'scripted', summarizationModel: 'narrow' }
 
 const STAGES: readonly StageInit[] = [
-  { engine: EagerEngine, config: { thresholdRatio: 0.6, compactionRetries: 2 }, prunes: false },
-  { engine: EagerEngine, config: { compactionRetries: 1, maxOverflowRetries: 2 }, prunes: true },
-  { engine: EagerEngine, config: { ...NARROW, thresholdRatio: 0.5, compactionRetries: 0 }, prunes: false },
-  { engine: EagerEngine, config: { retainTokens: 200, maxTokens: 200, thresholdRatio: 0.5, compactionRetries: 3 }, prunes: true },
+  { engine: HastyEngine, config: { thresholdRatio: 0.6, compactionRetries: 2 }, prunes: false },
+  { engine: HastyEngine, config: { compactionRetries: 1, maxOverflowRetries: 2 }, prunes: true },
+  { engine: HastyEngine, config: { ...NARROW, thresholdRatio: 0.5, compactionRetries: 0 }, prunes: false },
+  { engine: HastyEngine, config: { retainTokens: 200, maxTokens: 200, thresholdRatio: 0.5, compactionRetries: 3 }, prunes: true },
   { engine: DigestEngine, config: { thresholdRatio: 0.6, compactionRetries: 2 }, prunes: false },
 ]
 

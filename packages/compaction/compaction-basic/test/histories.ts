@@ -12,7 +12,7 @@ export type Words = 'prose' | 'code' | 'chinese' | 'image' | 'tags' | 'reasoning
 /** How the summarizing model answers every request of one check. */
 export const SUMMARIZERS = [
   'good', 'empty', 'whitespace', 'reasoning only', 'cut off', 'filtered', 'tool call only', 'text and tool call', 'image', 'long', 'too long', 'next to nothing',
-  'throws', 'breaks off', 'overflow once', 'overflow always', 'slow', 'message meanwhile', 'rewrite meanwhile',
+  'throws', 'breaks off', 'breaks off once', 'overflow once', 'overflow always', 'slow', 'message meanwhile', 'rewrite meanwhile',
 ] as const
 export type Summarizer = (typeof SUMMARIZERS)[number]
 

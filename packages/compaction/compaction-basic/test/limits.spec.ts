@@ -32,14 +32,15 @@ describe('limitsOf', () => {
 
 describe('summaryTokens', () => {
   it.each([
-    ['an eighth of the window', {}, 16_000, null, 2_000],
-    ['8192 of a large one', {}, 200_000, null, 8_192],
-    ['8192 of an unknown one', {}, undefined, null, 8_192],
-    ['what the conversation leaves room for', {}, 200_000, 3_000, 3_000],
-    ['still a summary where it leaves no room', {}, 200_000, -5_000, 256],
-    ['less than that of a tiny window', {}, 800, -5_000, 100],
-    ['what was configured, whatever the window', { maxTokens: 20_000 }, 16_000, 300, 20_000],
-  ] as const)('%s', (_title, config, windowTokens, roomTokens, expected) => {
-    expect(summaryTokens(policy(config), windowTokens, roomTokens)).toBe(expected)
+    ['an eighth of the window', {}, { contextWindow: 16_000 }, null, 2_000],
+    ['8192 of a large one', {}, { contextWindow: 200_000 }, null, 8_192],
+    ['8192 of an unknown one', {}, {}, null, 8_192],
+    ['what the model can say at once', {}, { contextWindow: 200_000, maxOutputTokens: 4_096 }, null, 4_096],
+    ['what the conversation leaves room for', {}, { contextWindow: 200_000 }, 3_000, 3_000],
+    ['still a summary where it leaves no room', {}, { contextWindow: 200_000 }, -5_000, 256],
+    ['less than that of a tiny window', {}, { contextWindow: 800 }, -5_000, 100],
+    ['what was configured, whatever the model', { maxTokens: 20_000 }, { contextWindow: 16_000, maxOutputTokens: 4_096 }, 300, 20_000],
+  ] as const)('%s', (_title, config, summarizer, roomTokens, expected) => {
+    expect(summaryTokens(policy(config), summarizer, roomTokens)).toBe(expected)
   })
 })

@@ -1,7 +1,7 @@
 /**
  * The ladder: in which form a model is asked, how often, and what is done with what it says.
  */
-import { LlmError, LlmService, ScriptedAdapter, textOf, type GenerateOptions, type LlmFailureCode, type ScriptedReply } from '@deepseek-ai/dsh-llm'
+import { LlmError, LlmService, ScriptedAdapter, textOf, type GenerateOptions, type LlmFailureCode, type RetryPolicy, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { Context } from '@deepseek-ai/cordis'
 import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { describe, expect, it } from 'vitest'
@@ -25,8 +25,8 @@ interface Asked {
   readonly rungs: readonly string[]
 }
 
-async function ask(reply: ScriptedReply, init: Partial<SummaryInput> & { readonly count?: number; readonly signal?: AbortSignal; readonly nobody?: true } = {}): Promise<Asked> {
-  const { count = 4, signal, nobody, ...rest } = init
+async function ask(reply: ScriptedReply, init: Partial<SummaryInput> & { readonly count?: number; readonly signal?: AbortSignal; readonly nobody?: true; readonly retry?: RetryPolicy } = {}): Promise<Asked> {
+  const { count = 4, signal, nobody, retry = { maxRetries: 1, maxElapsedMs: 30_000, firstWaitMs: 0 }, ...rest } = init
   const ctx = new Context()
   await ctx.plugin(LlmService)
   const requests: GenerateOptions[] = []
@@ -44,7 +44,7 @@ async function ask(reply: ScriptedReply, init: Partial<SummaryInput> & { readonl
   }
   const rungs: string[] = []
   const onRung = ({ strategy, outcome }: Rung): void => void rungs.push(`${strategy}: ${outcome}`)
-  const summary = climbLadder({ llm: ctx.llm, meter, estimateText, sessionId: 's', idleMs: 60_000, onRung, ...(signal && { signal }) }, input)
+  const summary = climbLadder({ llm: ctx.llm, meter, estimateText, sessionId: 's', idleMs: 60_000, retry, onRung, ...(signal && { signal }) }, input)
   summary.catch(() => {})
   return { summary, requests, calls, rungs }
 }
@@ -90,7 +90,7 @@ describe('the form of asking', () => {
   })
 
   it.each<[string, ScriptedReply]>([
-    ['fails', failure('SERVER')],
+    ['refuses the request', failure('INVALID_REQUEST')],
     ['is cut off', { content: [{ type: 'text', text: SUMMARY }], finish: 'max-tokens' }],
     ['refuses in a few words', 'No.'],
   ])('does not change where the model %s', async (_title, first) => {
@@ -110,6 +110,50 @@ describe('the form of asking', () => {
     const { summary, requests } = await ask(SUMMARY, { nobody: true })
     expect(await rejection(summary)).toMatchObject({ message: expect.stringContaining('summarizationProvider and summarizationModel') })
     expect(requests).toEqual([])
+  })
+})
+
+describe('a request that failed for a passing reason', () => {
+  const once = (first: ScriptedReply): ScriptedReply => (_options, index) => (index === 0 ? first : SUMMARY)
+
+  it.each<LlmFailureCode>(['RATE_LIMIT', 'SERVER', 'TIMEOUT', 'TRANSPORT'])('%s is sent again as it was, on the same rung and of the same call', async code => {
+    const { summary, requests, calls, rungs } = await ask(once(failure(code)))
+    const made = await summary
+    expect(made).toMatchObject({ strategy: 'replay' })
+    expect(made).not.toHaveProperty('llmStreamCall') // two calls made it
+    expect(requests).toHaveLength(2)
+    expect({ ...requests[1], signal: null }).toEqual({ ...requests[0], signal: null })
+    expect(rungs).toEqual(['replay: answered'])
+    expect(calls.left).toBe(1)
+  })
+
+  it('is sent twice at most, each one of a folded transcript', async () => {
+    const down = await ask(failure('SERVER'))
+    expect(await rejection(down.summary)).toMatchObject({ failure: { code: 'SERVER' } })
+    expect(down.requests).toHaveLength(2)
+    const { summary, requests } = await ask((_options, index) => (index % 2 === 0 ? failure('SERVER') : SUMMARY), { isPrefix: false, count: 12, windowTokens: 5_000 })
+    await summary
+    expect(requests.length).toBeGreaterThan(2)
+    expect(requests.length % 2).toBe(0)
+  })
+
+  it.each<[string, RetryPolicy, ScriptedReply]>([
+    ['its time is up', { maxRetries: 1, maxElapsedMs: 0, firstWaitMs: 1 }, failure('SERVER')],
+    ['the provider asks for more than that', { maxRetries: 1, maxElapsedMs: 30_000, firstWaitMs: 0 }, { failure: { code: 'RATE_LIMIT', message: 'slow down', retryAfterMs: 30_001 } }],
+  ])('is given up where %s', async (_title, retry, first) => {
+    const { summary, requests } = await ask(once(first), { retry })
+    await rejection(summary)
+    expect(requests).toHaveLength(1)
+  })
+
+  it('is not sent again once aborted: the wait ends at once, with the reason', async () => {
+    const controller = new AbortController()
+    const { summary, requests, rungs } = await ask(() => { setImmediate(() => controller.abort('stop')); return failure('SERVER') }, {
+      retry: { maxRetries: 1, maxElapsedMs: 300_000, firstWaitMs: 200_000 }, signal: controller.signal, isLastResort: true,
+    })
+    expect(await rejection(summary)).toBe('stop')
+    expect(requests).toHaveLength(1)
+    expect(rungs).toEqual([])
   })
 })
 
