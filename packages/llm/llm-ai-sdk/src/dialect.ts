@@ -1,0 +1,59 @@
+/**
+ * Dialects: what the families of providers want differently, beyond what their AI SDK packages translate.
+ *
+ * Pure.
+ */
+import type { JSONObject, LanguageModelV4ToolChoice } from '@ai-sdk/provider'
+import type { GenerateOptions, ToolChoice } from '@deepseek-ai/dsh-llm'
+
+export interface Dialect {
+  /** Whether a tool result may hold images; otherwise they follow the results in a message of the user. */
+  readonly imagesInResults: boolean
+  /** Whether the prompt cache works by markers in the request. */
+  readonly cacheMarks: boolean
+  /** A call id as the wire accepts it; ids of another provider may come by. */
+  callId(id: string): string
+  toolChoice(choice: ToolChoice): LanguageModelV4ToolChoice | undefined
+  /** What a request carries beyond its prompt, under the names of provider options. */
+  providerOptions(request: GenerateOptions): { [name: string]: JSONObject }
+}
+
+const asItIs = (id: string) => id
+
+function anyChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
+}
+
+export const OPENAI_COMPATIBLE: Dialect = {
+  imagesInResults: false,
+  cacheMarks: false,
+  callId: asItIs,
+  toolChoice: anyChoice,
+  providerOptions: () => ({}),
+}
+
+export const ANTHROPIC: Dialect = {
+  imagesInResults: true,
+  cacheMarks: true,
+  callId: id => id.replace(/[^a-zA-Z0-9_-]/g, '_'),
+  /** Another tool choice than in the request before empties the cache of all messages, so `none` is left to the words of the request. */
+  toolChoice: choice => (choice === 'none' ? undefined : anyChoice(choice)),
+  providerOptions: () => ({}),
+}
+
+/** Nothing is stored there: reasoning comes back encrypted and is sent back, and one key keeps a session on one cache. */
+export const OPENAI: Dialect = {
+  imagesInResults: true,
+  cacheMarks: false,
+  callId: asItIs,
+  toolChoice: anyChoice,
+  providerOptions: ({ sessionId }) => ({ openai: { store: false, ...(sessionId === undefined ? {} : { promptCacheKey: sessionId }) } }),
+}
+
+export const GOOGLE: Dialect = {
+  imagesInResults: true,
+  cacheMarks: false,
+  callId: asItIs,
+  toolChoice: anyChoice,
+  providerOptions: () => ({}),
+}

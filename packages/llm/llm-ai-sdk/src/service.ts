@@ -1,0 +1,21 @@
+/**
+ * The plugin: every provider that the environment or the configuration has a key for becomes an adapter of `ctx.llm`.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type {} from '@deepseek-ai/dsh-llm'
+import type { z } from 'zod'
+import { configSchema, settingsOf } from './config.ts'
+import { createAdapter } from './providers.ts'
+
+export function aiSdk(ctx: Context, config: z.input<typeof configSchema> = {}): void {
+  const { idleMs, ...rest } = configSchema.parse(config)
+  for (const settings of settingsOf(rest, process.env)) {
+    ctx.llm.registerAdapter(createAdapter({
+      ...settings,
+      ...(idleMs === undefined ? {} : { idleMs }),
+      notice: text => ctx.logger('llm').warn(`${settings.provider}: ${text}`),
+    }))
+  }
+}
+aiSdk.inject = ['llm']
+aiSdk.Config = configSchema
