@@ -10,7 +10,8 @@ import type { DocumentFormat, LinesFormat } from './format.ts'
 import { geminiCliChat } from './gemini-cli-chat.ts'
 import { miniSweAgent } from './mini-swe-agent.ts'
 import { openaiChat } from './openai-chat.ts'
+import { opencodeExport } from './opencode-export.ts'
 import { piSession } from './pi-session.ts'
 
 export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession]
-export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, miniSweAgent, openaiChat]
+export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, miniSweAgent, openaiChat]

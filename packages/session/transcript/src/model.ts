@@ -66,6 +66,7 @@ export type TranscriptFormat =
   | 'codex-rollout'
   | 'pi-session'
   | 'gemini-cli-chat'
+  | 'opencode-export'
   | 'mini-swe-agent-traj'
   | 'openai-chat'
   | 'dsh-session'

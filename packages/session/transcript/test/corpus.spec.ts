@@ -84,6 +84,10 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // The 3 errors are calls that the person cancelled; the collection counts them as interruptions.
     answers: 219, person: 44, context: 0, toolCalls: 181, usagePoints: 219, peakTokens: 152_408, errors: 3,
   }],
+  ['opencode-export/opencode-gpt53-compaction.json', {
+    // The 35th usage is that of the request for the summary.
+    answers: 34, person: 4, context: 1, toolCalls: 47, usagePoints: 34, peakTokens: 118_767, compactions: 1, errors: 1, mostParallel: 3,
+  }],
 ]
 
 for (const [name, figures, format = name.split('/')[0]] of FILES) {

@@ -88,6 +88,18 @@ const DOCUMENTS: { [format: string]: Json } = {
       { type: 'info', content: 'i' },
     ],
   },
+  'opencode-export': {
+    info: { id: 's' },
+    messages: [
+      { info: { role: 'user' }, parts: [text('go'), { type: 'text', text: 'c', synthetic: true }, { type: 'file', mime: 'image/png', url: 'x' }] },
+      {
+        info: { role: 'assistant', modelID: 'm', tokens: { input: 5, cache: { read: 2 } } },
+        parts: [{ type: 'step-start' }, text('a'), { type: 'tool', callID: 'x', tool: 'f', state: { status: 'completed', input: {}, output: 'r', attachments: [{ mime: 'image/png' }] } }],
+      },
+      { info: { role: 'user' }, parts: [{ type: 'compaction' }] },
+      { info: { role: 'assistant', summary: true }, parts: [text('S')] },
+    ],
+  },
 }
 
 describe('damage never breaks a law', () => {

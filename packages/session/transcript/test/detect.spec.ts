@@ -13,6 +13,7 @@ describe('each format is recognized by its content, and by no other', () => {
     ['pi-session', jsonl({ type: 'session', id: 's', timestamp: 't', cwd: '/' }, { type: 'message', message: { role: 'user', content: 'hi' } })],
     ['dsh-session', jsonl({ type: 'session', version: 1, id: 's', createdAt: 1 })],
     ['gemini-cli-chat', JSON.stringify({ sessionId: 's', messages: [{ type: 'user', content: 'hi' }] })],
+    ['opencode-export', JSON.stringify({ info: { id: 's' }, messages: [{ info: { role: 'user' }, parts: [{ type: 'text', text: 'hi' }] }] })],
     ['mini-swe-agent-traj', JSON.stringify({ trajectory_format: 'mini-swe-agent-1.1', messages: [{ role: 'user', content: 'hi' }] })],
     ['openai-chat', JSON.stringify([{ role: 'user', content: 'hi' }], null, 2)],
     ['openai-chat', JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] })],
@@ -41,7 +42,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Gemini CLI', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 
