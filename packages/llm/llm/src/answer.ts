@@ -33,7 +33,7 @@ export interface Answer {
 
 const ENTERED = [
   'message', 'msg', 'status_msg', 'error_msg', 'error_message', 'errorMessage', 'detail', 'details', 'title', 'raw',
-  'error', 'errors', 'external_model_error', 'metadata', 'base_resp', 'body', 'incomplete_details', 'innererror', 'cause',
+  'error', 'errors', 'lastError', 'external_model_error', 'metadata', 'base_resp', 'body', 'responseBody', 'incomplete_details', 'innererror', 'cause',
 ]
 /** Entered only where they are no text: their text is the answer itself. */
 const ENTERED_AS_OBJECTS = ['response', 'data', 'delta', 'choices']

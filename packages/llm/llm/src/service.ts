@@ -6,9 +6,10 @@ import { Service } from '@deepseek-ai/cordis'
 import type { Context } from '@deepseek-ai/cordis'
 import type { GenerateOptions, LlmAdapter, ModelInfo } from './adapter.ts'
 import { busOf } from './bus.ts'
-import type { FinishReason, StreamChunk } from './content.ts'
+import { promptTokens, type FinishReason, type StreamChunk, type TokenUsage } from './content.ts'
 import { LlmError, llmErrorOf } from './errors.ts'
 import type { LlmFailure } from './errors.ts'
+import { isSilentOverflow } from './overflow.ts'
 
 /** A request on its way; a listener that replaces `options` before `next()` reroutes or rewrites it. */
 export interface LlmRequest {
@@ -50,7 +51,8 @@ export class LlmService extends Service {
 
   /**
    * Nothing is sent before the first chunk is asked for. Every failure is an {@link LlmError}, an abort of `options.signal`
-   * its own reason. An answer without a word, call or image is a failure, unless the output limit explains it.
+   * its own reason. An answer without a word, call or image is a failure, unless the output limit explains it; where its usage
+   * shows that the window was full, it is an overflow.
    */
   stream(options: GenerateOptions): AsyncIterable<StreamChunk> {
     const { adapters, bus } = this
@@ -70,20 +72,25 @@ export class LlmService extends Service {
 }
 
 function serve(adapters: ReadonlyMap<string, LlmAdapter>, options: GenerateOptions): AsyncIterable<StreamChunk> {
+  const adapter = adapters.get(options.provider)
   return settled({ options }, () => {
-    const adapter = adapters.get(options.provider)
     if (adapter === undefined) throw new LlmError(noAdapter(options, [...adapters.keys()]))
     return adapter.stream(options)
-  })
+  }, () => adapter?.modelInfo?.(options.model))
 }
 
 /**
  * One stream as the service promises it. Laid around the adapter, so that listeners can rely on it, and around the
  * listeners, so that the caller can.
  */
-async function* settled(request: Readonly<LlmRequest>, open: () => AsyncIterable<StreamChunk>): AsyncGenerator<StreamChunk, void, undefined> {
+async function* settled(
+  request: Readonly<LlmRequest>,
+  open: () => AsyncIterable<StreamChunk>,
+  infoOf: () => ModelInfo | undefined = () => undefined,
+): AsyncGenerator<StreamChunk, void, undefined> {
   let spoke = false
   let finish: FinishReason | undefined
+  let usage: TokenUsage | undefined
   try {
     for await (const chunk of open()) {
       spoke ||= says(chunk)
@@ -92,6 +99,7 @@ async function* settled(request: Readonly<LlmRequest>, open: () => AsyncIterable
         const { provider, model } = request.options
         yield { ...chunk, provider: chunk.provider ?? provider, model: chunk.model ?? model }
       } else {
+        if (chunk.type === 'usage') usage = chunk.usage
         yield chunk
       }
     }
@@ -99,8 +107,11 @@ async function* settled(request: Readonly<LlmRequest>, open: () => AsyncIterable
     request.options.signal?.throwIfAborted()
     throw llmErrorOf(error)
   }
-  if (finish !== undefined && (spoke || finish === 'max-tokens')) return
+  if (finish !== undefined && spoke) return
+  const overflow = finish === undefined || usage === undefined ? null : silentOverflow(finish, usage, infoOf())
+  if (overflow === null && finish === 'max-tokens') return
   request.options.signal?.throwIfAborted()
+  if (overflow !== null) throw new LlmError(overflow)
   throw new LlmError(failureOfSilence(finish, spoke))
 }
 
@@ -115,6 +126,13 @@ function says(chunk: StreamChunk): boolean {
     default:
       return false
   }
+}
+
+/** Of an answer that said nothing; null where its usage does not show that the window was full. */
+function silentOverflow(finish: FinishReason, usage: TokenUsage, { contextWindow, outputInWindow = true }: ModelInfo = {}): LlmFailure | null {
+  if (contextWindow === undefined || !isSilentOverflow({ usage, finish: outputInWindow ? finish : 'stop', contextWindow })) return null
+  const requestedTokens = promptTokens(usage)
+  return { code: 'CONTEXT_WINDOW_EXCEEDED', message: `the model answered nothing: ${requestedTokens} tokens fill its window of ${contextWindow}`, requestedTokens }
 }
 
 function failureOfSilence(finish: FinishReason | undefined, spoke: boolean): LlmFailure {

@@ -36,6 +36,10 @@ const WRAPPINGS: Readonly<Record<string, (wording: Wording) => ProviderError>> =
     message: 'the request failed',
     cause: new Error('the stream broke', { cause: Object.assign(new Error(text), codeOf(code)) }),
   }),
+  'retry wrapper': ({ status, code, text }) => {
+    const call = Object.assign(new Error('the call failed'), { name: 'AI_APICallError', ...statusField(status), responseBody: JSON.stringify(bodyOf(code, text)), requestBodyValues: { prompt: 'tell me of the context window' } })
+    return { cause: Object.assign(new Error('Failed after 3 attempts. Last error: the call failed'), { name: 'AI_RetryError', reason: 'maxRetriesExceeded', errors: [call, call], lastError: call }) }
+  },
   'numbers with commas': ({ status, code, text }) => ({ ...statusOf(status), body: bodyOf(code, grouped(text, ',')) }),
   'numbers with thin spaces': ({ status, code, text }) => ({ ...statusOf(status), body: bodyOf(code, grouped(text, '\u202f')) }),
 }

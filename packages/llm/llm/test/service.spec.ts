@@ -1,8 +1,8 @@
 import { Context } from '@deepseek-ai/cordis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { GenerateOptions, LlmAdapter } from '../src/adapter.ts'
+import type { GenerateOptions, LlmAdapter, ModelInfo } from '../src/adapter.ts'
 import { collect } from '../src/collect.ts'
-import type { StreamChunk } from '../src/content.ts'
+import type { FinishReason, StreamChunk } from '../src/content.ts'
 import { failureOf, LlmError } from '../src/errors.ts'
 import { ScriptedAdapter } from '../src/scripted.ts'
 import { LlmService } from '../src/service.ts'
@@ -172,6 +172,46 @@ describe('failures', () => {
   it('an answer that the output limit left nothing of is an answer', async () => {
     ctx.llm.registerAdapter(wire('scripted', stream('0:call#a 0+{"x =max-tokens')))
     expect(await ask()).toMatchObject({ content: [], finish: 'max-tokens' })
+  })
+
+  describe('that are silent: nothing was said, and the usage shows a full window', () => {
+    const usage = (inputTokens: number, outputTokens = 0): StreamChunk => ({ type: 'usage', usage: { inputTokens, outputTokens } })
+    const windowed = (info: ModelInfo | undefined, ...chunks: StreamChunk[]): LlmAdapter => ({ ...wire('scripted', chunks), modelInfo: () => info })
+    const finish = (reason: FinishReason): StreamChunk => ({ type: 'finish', reason })
+
+    it.each<[string, ModelInfo, number, FinishReason]>([
+      ['an output limit where the window ended', { contextWindow: 1_000 }, 995, 'max-tokens'],
+      ['more prompt than window', { contextWindow: 1_000 }, 1_400, 'stop'],
+      ['more prompt than window, whatever is outside of it', { contextWindow: 1_000, outputInWindow: false }, 1_400, 'max-tokens'],
+    ])('%s', async (_name, info, tokens, reason) => {
+      ctx.llm.registerAdapter(windowed(info, usage(tokens), finish(reason)))
+      expect(failureOf(await failing())).toEqual({
+        code: 'CONTEXT_WINDOW_EXCEEDED', message: `the model answered nothing: ${tokens} tokens fill its window of 1000`, requestedTokens: tokens,
+      })
+    })
+
+    it.each<[string, ModelInfo | undefined, number]>([
+      ['there is room', { contextWindow: 1_000 }, 900],
+      ['the window is not known', undefined, 995],
+      ['the output has its own room', { contextWindow: 1_000, outputInWindow: false }, 995],
+    ])('not where %s: then the output limit explains it', async (_name, info, tokens) => {
+      ctx.llm.registerAdapter(windowed(info, usage(tokens), finish('max-tokens')))
+      expect(await ask()).toMatchObject({ content: [], finish: 'max-tokens' })
+    })
+
+    it('not where there is an answer: that is the meter’s to doubt', async () => {
+      ctx.llm.registerAdapter(windowed({ contextWindow: 1_000 }, ...stream('0+cut'), usage(1_400, 1), finish('max-tokens')))
+      expect(await ask()).toMatchObject({ content: [{ text: 'cut' }], usage: { inputTokens: 1_400 } })
+    })
+
+    it('also behind a listener that reroutes: the window is that of the route', async () => {
+      ctx.llm.registerAdapter({ ...windowed({ contextWindow: 1_000 }, usage(1_400), finish('stop')), provider: 'elsewhere' })
+      ctx.on('llm/stream', (request, next) => {
+        request.options = { ...request.options, provider: 'elsewhere' }
+        return next()
+      })
+      expect(failureOf(await failing()).code).toBe('CONTEXT_WINDOW_EXCEEDED')
+    })
   })
 
   it('a failure keeps its words, and what was thrown is its cause', async () => {

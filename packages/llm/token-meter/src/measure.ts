@@ -9,7 +9,7 @@
  *
  * All of it is one fold, so a question costs the events since the last one; after that it is O(1).
  */
-import { promptTokens, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { isSilentOverflow, promptTokens, type FinishReason, type Message, type TokenUsage, type ToolSchema } from '@deepseek-ai/dsh-llm'
 import { isSurfaceEvent, messageOfEvent, type Fold, type FoldReader, type Position, type SessionEvent, type SurfaceChange } from '@deepseek-ai/dsh-session'
 import { estimator, type EstimatorOptions } from './estimate.ts'
 
@@ -176,13 +176,16 @@ function reprice(state: MeterState, tokens: number, { at, removed }: SurfaceChan
 }
 
 function learn(state: MeterState, { data, surfaceOp }: SessionEvent<'assistant/message'>): void {
-  const { usage, interrupted } = data
+  const { usage, finish, interrupted } = data
   const route = routeOf(data)
-  if (usage === undefined || interrupted === true || surfaceOp !== 'append' || !isBelieved(usage, state.windows.get(route))) return
+  if (usage === undefined || interrupted === true || surfaceOp !== 'append') return
+  const estimateTokens = state.envelopeTokens + state.surfaceTokens
+  const line = state.lines.get(route)
+  const sentTokens = line === undefined ? estimateTokens : onLine(line, estimateTokens)
+  if (!isBelieved(usage, finish, state.windows.get(route), sentTokens)) return
   if (state.route !== null && state.route !== route) state.served.set(state.route, route)
   else if (state.route !== null) state.served.delete(state.route)
-  const answer: Sample = { estimateTokens: state.envelopeTokens + state.surfaceTokens, usageTokens: promptTokens(usage) }
-  const line = state.lines.get(route)
+  const answer: Sample = { estimateTokens, usageTokens: promptTokens(usage) }
   if (line === undefined) {
     state.lines.set(route, { anchor: answer, mark: answer, samples: [], median: null })
     return
@@ -200,15 +203,18 @@ function learn(state: MeterState, { data, surfaceOp }: SessionEvent<'assistant/m
 }
 
 /**
- * Whether a usage can be one request's: not zero, not more than the window holds, every part a non-negative integer, and the
- * reasoning a part of the output. (A provider that silently cut an overflowing request reports more than the window.)
+ * Whether a usage can be that of the whole request: not zero, every part a non-negative integer, the reasoning a part of the
+ * output, no more than the window holds, and no sign of a request that was silently cut to it. `sentTokens` is what the request
+ * was thought to cost.
  */
-function isBelieved(usage: TokenUsage, windowTokens: number | undefined): boolean {
+function isBelieved(usage: TokenUsage, finish: FinishReason, windowTokens: number | undefined, sentTokens: number): boolean {
   const { inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0, outputTokens, reasoningTokens = 0 } = usage
   const parts = [inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens]
   if (!parts.every(part => Number.isSafeInteger(part) && part >= 0)) return false
   const tokens = promptTokens(usage)
-  return tokens > 0 && tokens <= (windowTokens ?? Number.MAX_SAFE_INTEGER) && reasoningTokens <= outputTokens
+  if (tokens === 0 || reasoningTokens > outputTokens) return false
+  if (windowTokens === undefined) return true
+  return tokens <= windowTokens && !isSilentOverflow({ usage, finish, contextWindow: windowTokens, estimateTokens: sentTokens })
 }
 
 /** The sample in the middle by slope, each weighing what it spans, up to a cap. `samples` is not empty. */

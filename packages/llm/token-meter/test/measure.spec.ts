@@ -172,6 +172,30 @@ describe('prices by position', () => {
   })
 })
 
+describe('a usage of a request that silently did not fit', () => {
+  it('is not believed where the answer ended with the window', () => {
+    const full = { inputTokens: 9_000, outputTokens: 1_000 }
+    const story = new Story().context(10_000).header().user(500).answer(1_000, full, route, { finish: 'max-tokens' })
+    expect(meter.measure(story.session)).toMatchObject({ totalTokens: 1_500, basis: 'estimate' })
+    story.user(100).answer(1_000, full)
+    expect(meter.measure(story.session)).toMatchObject({ totalTokens: 10_000, basis: 'usage' })
+  })
+
+  it('is not believed where far less was counted than was sent, more than the window', () => {
+    const story = new Story().context(10_000).header().user(12_000).answer(100, 5_000)
+    expect(meter.measure(story.session)).toMatchObject({ totalTokens: 12_100, basis: 'estimate' })
+    story.replace(0, 0, 500)
+    story.answer(100, 700)
+    expect(meter.measure(story.session)).toMatchObject({ totalTokens: 800, basis: 'usage' })
+  })
+
+  it('is believed where the line knows that the estimate is too dear', () => {
+    const story = new Story().context(10_000).header().user(2_000).answer(10, 1_000).user(2_000).answer(10, 2_000)
+    story.user(8_000).answer(10, 6_000)
+    expect(meter.measure(story.session)).toMatchObject({ totalTokens: 6_005, basis: 'usage' })
+  })
+})
+
 type Operation =
   | { readonly kind: 'user' | 'header' | 'read'; readonly size: number }
   | { readonly kind: 'answer'; readonly size: number; readonly usage: number; readonly rerouted: boolean }

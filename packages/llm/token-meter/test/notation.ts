@@ -1,4 +1,4 @@
-import type { ContentBlock, Message, TokenUsage } from '@deepseek-ai/dsh-llm'
+import type { ContentBlock, FinishReason, Message, TokenUsage } from '@deepseek-ai/dsh-llm'
 import { Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 
 export const route = { provider: 'lab', model: 'one' }
@@ -34,7 +34,7 @@ export class Story {
   }
 
   /** An answer whose request cost `usage` on its prompt side. */
-  answer(tokens: number, usage: number | TokenUsage | undefined, config = route, more: { interrupted?: true } = {}): this {
+  answer(tokens: number, usage: number | TokenUsage | undefined, config = route, more: { interrupted?: true; finish?: FinishReason } = {}): this {
     const reported = typeof usage === 'number' ? { inputTokens: usage, outputTokens: tokens } : usage
     this.session.append(
       'assistant/message',
