@@ -50,6 +50,14 @@ it('a request that is too many bytes is an overflow as well', async () => {
   expect(surfaceOf(all.session)).toBe('S a500 Go answered')
 })
 
+it('so is a window that was full before the model had said a word', async () => {
+  const silent: ScriptedReply = { content: [], finish: 'max-tokens', usage: { inputTokens: 100_000, outputTokens: 0 } }
+  const all = await refused([silent, 'answered'])
+  expect(turnEnds(all).slice(2)).toMatchObject([{ reason: 'error', failure: { code: 'CONTEXT_WINDOW_EXCEEDED', requestedTokens: 100_000 } }, { reason: 'completed' }])
+  expect(surfaceOf(all.session)).toBe('S a500 Go answered')
+  expectSound(all.session)
+})
+
 describe('the provider’s own failure stands', () => {
   it('after as many retries in a row as configured, with the user’s message still last', async () => {
     for (const maxOverflowRetries of [1, 2]) {
