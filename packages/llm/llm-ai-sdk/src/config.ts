@@ -27,9 +27,11 @@ export const endpointSchema = z.strictObject({
   models: z.record(z.string(), modelSchema).optional(),
 })
 
+/** Milliseconds without a byte after which a request is given up. */
+export const idleMsSchema = z.number().int().positive().optional()
+
 export const configSchema = z.strictObject({
-  /** Milliseconds without a byte after which a request is given up. */
-  idleMs: z.number().int().positive().optional(),
+  idleMs: idleMsSchema,
   /** By provider id; an id of one's own needs a `family` and a `baseURL`. */
   providers: z.record(z.string().min(1), endpointSchema.extend({ family: z.enum(['anthropic', 'openai', 'google', 'openai-compatible']).optional() })).optional(),
 }).prefault({})

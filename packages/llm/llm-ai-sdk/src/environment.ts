@@ -1,7 +1,7 @@
 /**
  * Environment: which variables name a provider, and what they mean.
  *
- * Pure. A provider without a key is absent; only an endpoint of one's own may do without.
+ * Pure.
  */
 import type { ModelInfo } from '@deepseek-ai/dsh-llm'
 
@@ -51,24 +51,27 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'OPENAI_COMPATIBLE_MAX_OUTPUT_TOKENS', purpose: 'the longest answer of that model, in tokens' },
 ]
 
-/** @throws {Error} naming a variable that holds something else than it should, never its value. */
+/**
+ * What is set for each provider; whether that is enough to ask it is decided elsewhere.
+ *
+ * @throws {Error} naming a variable that holds something else than it should, never its value.
+ */
 export function providersOf(env: Environment): { readonly [provider: string]: ProviderSettings } {
   const providers: { [provider: string]: ProviderSettings } = {}
   for (const [provider, variables] of Object.entries(PROVIDERS)) {
-    const settings = keySettings(env, variables)
-    if (settings !== undefined) providers[provider] = settings
+    const settings = endpointOf(env, variables)
+    if (Object.keys(settings).length > 0) providers[provider] = settings
   }
   const baseURL = urlOf(env, 'OPENAI_COMPATIBLE_BASE_URL')
   if (baseURL !== undefined) providers['compatible'] = { ...compatibleOf(env), baseURL }
   return providers
 }
 
-/** The first key that is set, with its endpoint; undefined without one. */
-export function keySettings(env: Environment, { keys, baseURL }: KnownVariables): ProviderSettings | undefined {
-  const name = keys.find(key => wordOf(env, key) !== undefined)
-  if (name === undefined) return undefined
+/** The first key that is set, and the endpoint. */
+export function endpointOf(env: Environment, { keys, baseURL }: KnownVariables): ProviderSettings {
+  const keyFrom = keys.find(key => wordOf(env, key) !== undefined)
   const url = baseURL === undefined ? undefined : urlOf(env, baseURL)
-  return { apiKey: wordOf(env, name)!, keyFrom: name, ...(url === undefined ? {} : { baseURL: url }) }
+  return { ...(keyFrom === undefined ? {} : { apiKey: wordOf(env, keyFrom)!, keyFrom }), ...(url === undefined ? {} : { baseURL: url }) }
 }
 
 function compatibleOf(env: Environment): ProviderSettings {

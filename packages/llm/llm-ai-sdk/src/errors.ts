@@ -31,7 +31,9 @@ function failureOfSdk(error: unknown, now: number): LlmFailure {
 
 function providerErrorOf(error: unknown, now: number): ProviderError {
   if (APICallError.isInstance(error)) {
-    const { statusCode, responseBody, data, responseHeaders, message, cause } = error
+    const { responseBody, data, responseHeaders, message, cause } = error
+    // An error at the beginning of a stream came with a 200; the package makes up a status for it.
+    const statusCode = responseHeaders?.['content-type']?.startsWith('text/event-stream') ? undefined : error.statusCode
     const retryAfterMs = retryAfter(responseHeaders ?? {}, responseBody ?? '', now)
     return {
       ...(statusCode === undefined || statusCode < 400 ? {} : { status: statusCode }),

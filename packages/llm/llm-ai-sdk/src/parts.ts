@@ -79,7 +79,7 @@ export class PartReader {
       case 'finish': {
         const usage = usageOf(part.usage)
         if (usage !== undefined) yield { type: 'usage', usage }
-        yield { type: 'finish', reason: finishOf(part.finishReason) }
+        yield { type: 'finish', reason: finishOf(part.finishReason, this.nextIndex === 0) }
         break
       }
       case 'source':
@@ -137,14 +137,21 @@ function merged(known: SharedV4ProviderMetadata | undefined, added: SharedV4Prov
   return sum
 }
 
-function finishOf({ unified }: LanguageModelV4FinishReason): FinishReason {
+/** Where the window ended the answer, whatever the package makes of that word. */
+const WINDOW_EXCEEDED = 'model_context_window_exceeded'
+
+function finishOf({ unified, raw }: LanguageModelV4FinishReason, isEmpty: boolean): FinishReason {
+  if (raw === WINDOW_EXCEEDED) {
+    if (isEmpty) throw new LlmError({ code: 'CONTEXT_WINDOW_EXCEEDED', message: `the answer ended before it began: ${raw}` })
+    return 'max-tokens'
+  }
   switch (unified) {
     case 'length':
       return 'max-tokens'
     case 'interrupted':
       throw new LlmError({ code: 'TRANSPORT', message: 'the answer broke off before it was finished' })
     case 'error':
-      throw new LlmError({ code: 'SERVER', message: 'the provider ended its answer with an error that it did not name' })
+      throw new LlmError({ code: 'SERVER', message: `the provider ended its answer with an error${raw === undefined ? '' : `: ${raw}`}` })
     default:
       return unified
   }

@@ -13,7 +13,7 @@ export function aiSdk(ctx: Context, config: z.input<typeof configSchema> = {}): 
     ctx.llm.registerAdapter(createAdapter({
       ...settings,
       ...(idleMs === undefined ? {} : { idleMs }),
-      notice: text => ctx.logger('llm').warn(`${settings.provider}: ${text}`),
+      notice: text => ctx.logger('llm').warn('%s: %s', settings.provider, text),
     }))
   }
 }

@@ -101,7 +101,7 @@ it.each([
   ['length', 'max-tokens'],
   ['content_filter', 'content-filter'],
   ['tool_calls', 'tool-calls'],
-  ['insufficient_system_resource', 'other'],
+  ['new_reason', 'other'],
 ])('finish %s is %s', async (finish, expected) => {
   server.script = sse([...chat({ content: 'ok' }), ...chatEnd(finish)])
   expect((await ask(adapter())).finish).toBe(expected)

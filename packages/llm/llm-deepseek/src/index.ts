@@ -1,0 +1,5 @@
+export * from './environment.ts'
+export * from './models.ts'
+export * from './wire.ts'
+export * from './adapter.ts'
+export { deepseek as default } from './service.ts'
