@@ -36,6 +36,7 @@ function chatPart(builder: TranscriptBuilder, part: unknown, line: number): Cont
     if (text !== undefined && (type === 'text' || type === 'input_text' || type === 'output_text' || type === 'refusal')) {
       return [textBlock(text)]
     }
+    if (type === 'think') return [reasoningBlock(stringAt(part, 'think') ?? '')] // as Kimi stores it
     const url = stringAt(part, 'image_url') ?? stringAt(objectAt(part, 'image_url') ?? {}, 'url')
     if (url !== undefined) return [imageFromUrl(url)]
     const source = objectAt(part, 'source')

@@ -8,10 +8,12 @@ import { codexRollout } from './codex-rollout.ts'
 import { dshSession } from './dsh-session.ts'
 import type { DocumentFormat, LinesFormat } from './format.ts'
 import { geminiCliChat } from './gemini-cli-chat.ts'
+import { kimiContext } from './kimi-context.ts'
+import { kimiWire } from './kimi-wire.ts'
 import { miniSweAgent } from './mini-swe-agent.ts'
 import { openaiChat } from './openai-chat.ts'
 import { opencodeExport } from './opencode-export.ts'
 import { piSession } from './pi-session.ts'
 
-export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession]
+export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, kimiWire, kimiContext]
 export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, miniSweAgent, openaiChat]

@@ -65,6 +65,8 @@ export type TranscriptFormat =
   | 'claude-code'
   | 'codex-rollout'
   | 'pi-session'
+  | 'kimi-wire'
+  | 'kimi-context'
   | 'gemini-cli-chat'
   | 'opencode-export'
   | 'mini-swe-agent-traj'

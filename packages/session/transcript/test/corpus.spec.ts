@@ -88,6 +88,11 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // The 35th usage is that of the request for the summary.
     answers: 34, person: 4, context: 1, toolCalls: 47, usagePoints: 34, peakTokens: 118_767, compactions: 1, errors: 1, mostParallel: 3,
   }],
+  ['kimi-wire/kimi-wire-100msgs.jsonl', { answers: 15, person: 2, context: 0, toolCalls: 28, usagePoints: 15, peakTokens: 56_937, mostParallel: 4 }],
+  ['kimi-wire/kimi-context-100msgs.jsonl', {
+    // The collection's 44 usages and its peak of 64,014 include the counts behind each answer.
+    answers: 22, person: 3, context: 0, toolCalls: 34, usagePoints: 22, peakTokens: 63_363, mostParallel: 4,
+  }, 'kimi-context'],
 ]
 
 for (const [name, figures, format = name.split('/')[0]] of FILES) {

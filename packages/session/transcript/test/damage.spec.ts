@@ -15,6 +15,7 @@ const claude = (uuid: string, parentUuid: string | null, type: string, content: 
   ({ type, uuid, parentUuid, isSidechain: false, sessionId: 's', message: { id: `m${uuid[0]}`, model: 'm', content, usage: { input_tokens: 3 } }, ...rest })
 const codex = (type: string, payload: Json): Json => ({ timestamp: 't', type, payload })
 const pi = (message: Json): Json => ({ type: 'message', timestamp: 't', message })
+const kimi = (type: string, payload: Json): Json => ({ timestamp: 1, message: { type, payload } })
 const text = (value: string): Json => ({ type: 'text', text: value })
 const event = (seq: number, type: string, data: Json, surfaceOp?: Json): Json => ({ seq, time: seq, type, data, ...(surfaceOp === undefined ? {} : { surfaceOp }) })
 const chatCall = (id: string): Json => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
@@ -62,6 +63,28 @@ const LOGS: { [format: string]: Json[] } = {
     pi({ role: 'bashExecution', command: 'ls', output: 'o', exitCode: 0 }),
     { type: 'compaction', summary: 'S', firstKeptEntryIndex: 3, tokensBefore: 9 },
     pi({ role: 'assistant', stopReason: 'aborted', content: [text('b'), { type: 'toolCall', id: 'y', name: 'f', arguments: {} }] }),
+  ],
+  'kimi-wire': [
+    { type: 'metadata', protocol_version: '1' },
+    kimi('TurnBegin', { user_input: 'go' }),
+    kimi('StepBegin', { n: 1 }),
+    kimi('ContentPart', { type: 'think', think: 't' }),
+    kimi('ToolCall', { id: 'x', function: { name: 'f', arguments: '{"a"' } }),
+    kimi('ToolCallPart', { arguments_part: ':1}' }),
+    kimi('ToolResult', { tool_call_id: 'x', return_value: { output: 'r', message: 'm' } }),
+    kimi('StatusUpdate', { token_usage: { input_other: 5 } }),
+    kimi('StepBegin', { n: 2 }),
+    kimi('ContentPart', { type: 'text', text: 'a' }),
+    kimi('StepInterrupted', {}),
+  ],
+  'kimi-context': [
+    { role: '_system_prompt', content: 's' },
+    { role: 'user', content: 'go' },
+    { role: '_usage', token_count: 5 },
+    { role: 'assistant', content: [{ type: 'think', think: 't' }, text('a')], tool_calls: [chatCall('x')] },
+    { role: '_usage', token_count: 8 },
+    { role: 'tool', tool_call_id: 'x', content: 'r' },
+    { role: 'assistant', content: 'done' },
   ],
   'dsh-session': [
     { type: 'session', version: 1, id: 's', createdAt: 1 },
