@@ -39,7 +39,7 @@ export function isRefusal(answer: Answer): answer is Refusal {
 export function errorBody(dialect: ProviderRequest['dialect'], message: string, code?: string | number): unknown {
   return dialect === 'openai'
     ? { error: { message, type: code ?? 'invalid_request_error', param: null, code: code ?? null } }
-    : { type: 'error', error: { type: code ?? 'invalid_request_error', message } }
+    : { type: 'error', error: { type: String(code ?? 'invalid_request_error'), message } }
 }
 
 export function refusal(dialect: ProviderRequest['dialect'], status: number, message: string, code?: string | number): Refusal {
