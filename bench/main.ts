@@ -1,26 +1,32 @@
 /**
- * `npm run bench [-- NAME …]`: figures, each printed beside what it is compared with in the same run. Without names, the
- * quick set.
+ * `npm run bench [-- NAME … | all] [--json FILE]`: figures, each printed beside what it is compared with in the same run.
+ * Without names, the quick set, which needs nothing installed; with `all` or the name of a figure, every library in peers/.
  */
-import * as compaction from './compaction.ts'
+import { parseArgs } from 'node:util'
 import * as corpus from './corpus.ts'
-import * as log from './log.ts'
-import * as loop from './loop.ts'
+import { FIGURES } from './figures.ts'
 import * as meter from './meter.ts'
+import { recordInto } from './report.ts'
+import * as speed from './speed.ts'
 
-type Bench = () => Promise<void>
+const FIGURE_NAMES = FIGURES.map(({ name }) => name)
+const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, corpus: corpus.run }
+const NAMES = ['all', ...FIGURE_NAMES, ...Object.keys(OTHERS)]
 
-const QUICK: { readonly [name: string]: Bench } = { loop: loop.run, log: log.run, compaction: compaction.run, meter: meter.run }
-/** Asked for by name, a benchmark takes its time. */
-const BENCHES: typeof QUICK = { ...QUICK, log: log.runFull, corpus: corpus.run }
-
-const names = process.argv.slice(2)
-const unknown = names.filter(name => !(name in BENCHES))
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
+const unknown = positionals.filter(name => !NAMES.includes(name))
 if (unknown.length > 0) {
-  console.error(`bench: no such benchmark: ${unknown.join(', ')}; there are ${Object.keys(BENCHES).join(', ')}`)
+  console.error(`bench: no such benchmark: ${unknown.join(', ')}; there are ${NAMES.join(', ')}`)
   process.exit(2)
 }
-for (const [name, run] of names.length > 0 ? names.map(name => [name, BENCHES[name]!] as const) : Object.entries(QUICK)) {
+if (values.json !== undefined) recordInto(values.json)
+
+const quick = positionals.length === 0
+const names = quick ? [...FIGURE_NAMES, 'meter'] : positionals.includes('all') ? NAMES : positionals
+const figures = FIGURE_NAMES.filter(name => names.includes(name))
+if (figures.length > 0) await speed.run({ figures, peers: !quick, quick })
+for (const [name, run] of Object.entries(OTHERS)) {
+  if (!names.includes(name)) continue
   console.log(`\n== ${name}`)
   await run()
 }

@@ -1,27 +1,52 @@
-/** Timing and printing for benchmarks. */
+/** Timing. */
 
 /** Milliseconds that `work` took. */
 export async function elapsedMs(work: () => unknown): Promise<number> {
-  const start = process.hrtime.bigint()
+  const start = performance.now()
   await work()
-  return Number(process.hrtime.bigint() - start) / 1e6
+  return performance.now() - start
 }
 
-/** Microseconds a call of `work`, the best of three runs of `calls` calls. */
-export async function microsecondsEach(calls: number, work: () => unknown): Promise<number> {
-  let bestMs = Infinity
-  for (let run = 0; run < 3; run++) {
-    bestMs = Math.min(bestMs, await elapsedMs(async () => {
-      for (let call = 0; call < calls; call++) await work()
-    }))
+/** Microseconds a call of `work`, over as many calls as fill `minMs`. */
+export async function microsecondsEach(work: () => unknown, minMs = 30): Promise<number> {
+  const start = performance.now()
+  let calls = 0
+  let ms = 0
+  for (let batch = 1; ms < minMs; batch *= 2) {
+    for (let call = 0; call < batch; call++) await work()
+    calls += batch
+    ms = performance.now() - start
   }
-  return (bestMs * 1000) / calls
+  return (ms * 1000) / calls
 }
 
-export function line(...cells: readonly (string | number)[]): void {
-  console.log(cells.map((cell, index) => (index === 0 ? String(cell).padEnd(44) : String(cell).padStart(14))).join(''))
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[values.length >> 1]!
 }
 
-export function fixed(value: number, digits = 1): string {
-  return value.toFixed(digits)
+/** The model's side of a loop that is timed: asked at each request whether to call a tool once more. */
+export class LoopClock {
+  private readonly minMs: number
+  private readonly minSteps: number
+  private firstMs = 0
+  private lastMs = 0
+  private requests = 0
+
+  constructor(minMs = 500, minSteps = 20) {
+    this.minMs = minMs
+    this.minSteps = minSteps
+  }
+
+  again(): boolean {
+    this.lastMs = performance.now()
+    if (this.requests === 0) this.firstMs = this.lastMs
+    this.requests += 1
+    return this.lastMs - this.firstMs < this.minMs || this.requests <= this.minSteps
+  }
+
+  /** A step is what lies between two requests. */
+  stepsPerSecond(): number {
+    if (this.requests <= this.minSteps) throw new Error(`the loop ended after ${this.requests} requests`)
+    return ((this.requests - 1) * 1000) / (this.lastMs - this.firstMs)
+  }
 }
