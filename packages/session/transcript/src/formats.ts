@@ -5,6 +5,7 @@
  */
 import { claudeCode } from './claude-code.ts'
 import { codexRollout } from './codex-rollout.ts'
+import { copilotCliEvents } from './copilot-cli-events.ts'
 import { dshSession } from './dsh-session.ts'
 import type { DocumentFormat, LinesFormat } from './format.ts'
 import { geminiCliChat } from './gemini-cli-chat.ts'
@@ -15,5 +16,5 @@ import { openaiChat } from './openai-chat.ts'
 import { opencodeExport } from './opencode-export.ts'
 import { piSession } from './pi-session.ts'
 
-export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, kimiWire, kimiContext]
+export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext]
 export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, miniSweAgent, openaiChat]

@@ -65,6 +65,7 @@ export type TranscriptFormat =
   | 'claude-code'
   | 'codex-rollout'
   | 'pi-session'
+  | 'copilot-cli-events'
   | 'kimi-wire'
   | 'kimi-context'
   | 'gemini-cli-chat'

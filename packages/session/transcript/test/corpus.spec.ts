@@ -93,6 +93,10 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // The collection's 44 usages and its peak of 64,014 include the counts behind each answer.
     answers: 22, person: 3, context: 0, toolCalls: 34, usagePoints: 22, peakTokens: 63_363, mostParallel: 4,
   }, 'kimi-context'],
+  ['copilot-cli-events/copilot-sonnet46.jsonl', {
+    // The one message of the person stands between two texts of the tool; the third is a notification.
+    answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,
+  }],
 ]
 
 for (const [name, figures, format = name.split('/')[0]] of FILES) {

@@ -15,6 +15,7 @@ const claude = (uuid: string, parentUuid: string | null, type: string, content: 
   ({ type, uuid, parentUuid, isSidechain: false, sessionId: 's', message: { id: `m${uuid[0]}`, model: 'm', content, usage: { input_tokens: 3 } }, ...rest })
 const codex = (type: string, payload: Json): Json => ({ timestamp: 't', type, payload })
 const pi = (message: Json): Json => ({ type: 'message', timestamp: 't', message })
+const copilot = (type: string, data: Json): Json => ({ type, data, id: 'e', parentId: null })
 const kimi = (type: string, payload: Json): Json => ({ timestamp: 1, message: { type, payload } })
 const text = (value: string): Json => ({ type: 'text', text: value })
 const event = (seq: number, type: string, data: Json, surfaceOp?: Json): Json => ({ seq, time: seq, type, data, ...(surfaceOp === undefined ? {} : { surfaceOp }) })
@@ -63,6 +64,15 @@ const LOGS: { [format: string]: Json[] } = {
     pi({ role: 'bashExecution', command: 'ls', output: 'o', exitCode: 0 }),
     { type: 'compaction', summary: 'S', firstKeptEntryIndex: 3, tokensBefore: 9 },
     pi({ role: 'assistant', stopReason: 'aborted', content: [text('b'), { type: 'toolCall', id: 'y', name: 'f', arguments: {} }] }),
+  ],
+  'copilot-cli-events': [
+    copilot('session.start', {}),
+    copilot('system.message', { content: 's' }),
+    copilot('user.message', { content: 'go', transformedContent: 'a go b', attachments: [{}] }),
+    copilot('assistant.message', { content: 'a', reasoningText: 't', model: 'm', toolRequests: [{ toolCallId: 'x', name: 'f', arguments: {} }] }),
+    copilot('tool.execution_complete', { toolCallId: 'x', success: true, result: { content: 'r' } }),
+    copilot('system.notification', { content: 'n' }),
+    copilot('assistant.message', { content: 'done' }),
   ],
   'kimi-wire': [
     { type: 'metadata', protocol_version: '1' },

@@ -11,6 +11,7 @@ describe('each format is recognized by its content, and by no other', () => {
     ['claude-code', jsonl({ type: 'mode', mode: 'normal', sessionId: 's' }, CLAUDE_LINE)],
     ['codex-rollout', jsonl({ timestamp: 't', type: 'session_meta', payload: {} })],
     ['pi-session', jsonl({ type: 'session', id: 's', timestamp: 't', cwd: '/' }, { type: 'message', message: { role: 'user', content: 'hi' } })],
+    ['copilot-cli-events', jsonl({ type: 'hook.start', data: {}, id: 'e1' }, { type: 'user.message', data: { content: 'hi' }, id: 'e2', parentId: 'e1' })],
     ['kimi-wire', jsonl({ type: 'metadata', protocol_version: '1.4' }, { timestamp: 1, message: { type: 'TurnBegin', payload: { user_input: 'hi' } } })],
     ['kimi-wire', jsonl({ timestamp: 1, message: { type: 'TurnBegin', payload: { user_input: 'hi' } } })],
     ['kimi-context', jsonl({ role: '_checkpoint', id: 0 }, { role: 'user', content: 'hi' })],
@@ -45,7 +46,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 
