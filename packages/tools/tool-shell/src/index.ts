@@ -1,0 +1,1 @@
+export { ShellTool as default } from './service.ts'
