@@ -47,12 +47,16 @@ interface OpenCall {
   readonly slot: number
 }
 
+const ANOTHER_CONVERSATION = 'Another recorded conversation begins here; nothing of the one before was shown in it.'
+
 export class TranscriptBuilder {
   private readonly format: TranscriptFormat
   private readonly drafts: ItemDraft[] = []
   private readonly skips = new Map<string, { count: number; line: number }>()
   private readonly usedCallIds = new Set<string>()
   private readonly openCalls = new Map<string, OpenCall[]>()
+  /** Where another conversation begins, until something of it is known. */
+  private boundaryLine: number | null = null
 
   constructor(format: TranscriptFormat) {
     this.format = format
@@ -73,7 +77,7 @@ export class TranscriptBuilder {
       return undefined
     }
     const item: InputItem = { kind: 'input', content: written, from, line }
-    this.drafts.push(item)
+    this.push(item)
     return item
   }
 
@@ -94,7 +98,7 @@ export class TranscriptBuilder {
       if (open === undefined) this.openCalls.set(id, [{ answer, slot }])
       else open.push({ answer, slot })
     }
-    this.drafts.push(answer)
+    this.push(answer)
     return answer
   }
 
@@ -117,7 +121,16 @@ export class TranscriptBuilder {
     const content = this.withoutBlankText(init.content, init.line)
     if (content.length === 0) this.skip('compaction without a summary', init.line)
     else if (this.drafts.length === 0) this.input(content, 'context', init.line)
-    else this.drafts.push({ kind: 'compaction', ...init, content })
+    else this.push({ kind: 'compaction', ...init, content })
+  }
+
+  /**
+   * What follows is another conversation, whose model saw nothing of the ones before. A Transcript is one conversation, so
+   * its begin is a compaction that keeps nothing; call ids are only known within a conversation.
+   */
+  beginConversation(line: number): void {
+    this.openCalls.clear()
+    if (this.drafts.length > 0) this.boundaryLine = line
   }
 
   finish(rest: { system?: string | undefined; tools?: readonly ToolSchema[] | undefined; model?: string | undefined }): Transcript {
@@ -142,6 +155,15 @@ export class TranscriptBuilder {
       if (item !== null) items.push(item)
     }
     return items
+  }
+
+  private push(draft: ItemDraft): void {
+    if (this.boundaryLine !== null) {
+      this.skip('boundary to another conversation of the file, replayed as a compaction', this.boundaryLine)
+      this.drafts.push({ kind: 'compaction', content: [textBlock(ANOTHER_CONVERSATION)], keptFrom: null, tokensBefore: undefined, line: this.boundaryLine })
+      this.boundaryLine = null
+    }
+    this.drafts.push(draft)
   }
 
   private itemOf(draft: ItemDraft, indexOf: ReadonlyMap<ItemDraft, number>, ownIndex: number): TranscriptItem | null {

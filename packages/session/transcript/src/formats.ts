@@ -14,7 +14,8 @@ import { kimiWire } from './kimi-wire.ts'
 import { miniSweAgent } from './mini-swe-agent.ts'
 import { openaiChat } from './openai-chat.ts'
 import { opencodeExport } from './opencode-export.ts'
+import { openhandsOutput } from './openhands-output.ts'
 import { piSession } from './pi-session.ts'
 
-export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext]
+export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext, openhandsOutput]
 export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, miniSweAgent, openaiChat]

@@ -68,6 +68,7 @@ export type TranscriptFormat =
   | 'copilot-cli-events'
   | 'kimi-wire'
   | 'kimi-context'
+  | 'openhands-output'
   | 'gemini-cli-chat'
   | 'opencode-export'
   | 'mini-swe-agent-traj'

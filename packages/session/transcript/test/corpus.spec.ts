@@ -93,6 +93,11 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // The collection's 44 usages and its peak of 64,014 include the counts behind each answer.
     answers: 22, person: 3, context: 0, toolCalls: 34, usagePoints: 22, peakTokens: 63_363, mostParallel: 4,
   }, 'kimi-context'],
+  ['openhands-output/openhands-multiswe-2runs.jsonl', {
+    // The compaction is the boundary between the runs. Both end in a call of `finish`, which nothing answers.
+    answers: 56, person: 2, context: 2, toolCalls: 56, usagePoints: 56, peakTokens: 33_459, compactions: 1, errors: 7, unanswered: 2,
+  }],
+  ['openhands-output/openhands-resolver-old-events.jsonl', { answers: 26, person: 2, context: 0, toolCalls: 26, usagePoints: 0, peakTokens: 0, compactions: 1, unanswered: 2 }],
   ['copilot-cli-events/copilot-sonnet46.jsonl', {
     // The one message of the person stands between two texts of the tool; the third is a notification.
     answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,

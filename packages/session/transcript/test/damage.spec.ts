@@ -74,6 +74,18 @@ const LOGS: { [format: string]: Json[] } = {
     copilot('system.notification', { content: 'n' }),
     copilot('assistant.message', { content: 'done' }),
   ],
+  'openhands-output': [
+    {
+      history: [
+        { id: 0, source: 'agent', action: 'system', args: { content: 's', tools: [{ function: { name: 'f' } }] } },
+        { id: 1, source: 'user', action: 'message', args: { content: 'go', image_urls: ['x'] } },
+        { id: 2, source: 'agent', action: 'run', tool_call_metadata: { tool_call_id: 'x', model_response: { id: 'r', choices: [{ message: { content: 'a', tool_calls: [chatCall('x')] } }], usage: { prompt_tokens: 5 } } } },
+        { id: 3, source: 'agent', observation: 'run', content: 'r', extras: { metadata: { exit_code: 1 } }, tool_call_metadata: { tool_call_id: 'x' } },
+        { id: 4, source: 'agent', action: 'condensation', args: { forgotten_event_ids: [1], summary: 'S' } },
+      ],
+    },
+    { history: [[{ action: 'message', content: 'go' }, { observation: 'null' }], [{ action: 'run', command: 'c', thought: 't' }, { observation: 'run', content: 'r' }]] },
+  ],
   'kimi-wire': [
     { type: 'metadata', protocol_version: '1' },
     kimi('TurnBegin', { user_input: 'go' }),

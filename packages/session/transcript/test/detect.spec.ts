@@ -15,6 +15,8 @@ describe('each format is recognized by its content, and by no other', () => {
     ['kimi-wire', jsonl({ type: 'metadata', protocol_version: '1.4' }, { timestamp: 1, message: { type: 'TurnBegin', payload: { user_input: 'hi' } } })],
     ['kimi-wire', jsonl({ timestamp: 1, message: { type: 'TurnBegin', payload: { user_input: 'hi' } } })],
     ['kimi-context', jsonl({ role: '_checkpoint', id: 0 }, { role: 'user', content: 'hi' })],
+    ['openhands-output', jsonl({ instruction: 'x', history: [{ action: 'message', content: 'hi' }] })],
+    ['openhands-output', jsonl({ history: [[{ action: 'message', content: 'hi' }, { observation: 'null' }]] }, { history: [] })],
     ['dsh-session', jsonl({ type: 'session', version: 1, id: 's', createdAt: 1 })],
     ['gemini-cli-chat', JSON.stringify({ sessionId: 's', messages: [{ type: 'user', content: 'hi' }] })],
     ['opencode-export', JSON.stringify({ info: { id: 's' }, messages: [{ info: { role: 'user' }, parts: [{ type: 'text', text: 'hi' }] }] })],
@@ -46,7 +48,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'OpenHands', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 
