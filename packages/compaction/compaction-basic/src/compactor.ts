@@ -103,6 +103,14 @@ export class Compactor {
   /** The price of a text by itself, in tokens. */
   readonly estimateText = (text: string): number => this.meter.estimateMessage({ role: 'user', content: [{ type: 'text', text }] })
 
+  /** Of the latest route, or of the one the agent will begin with; null where its window is not known. */
+  thresholdTokens(agent: CompactionAgent): number | null {
+    const route = this.routeOf(agent)
+    if (route === null) return null
+    const config = latestHeader(agent.session)?.data.config ?? { ...route, ...(agent.options.maxTokens === undefined ? {} : { maxTokens: agent.options.maxTokens }) }
+    return this.limits(agent.session, this.policyOf(agent), config)?.thresholdTokens ?? null
+  }
+
   // ── by itself ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Before a step: compacts under pressure; whatever goes wrong, the run goes on. */

@@ -33,6 +33,7 @@ export class BasicCompactionEngine extends CompactionEngine {
   /** A plain object: what is called through a context costs microseconds a property, so the work is done there. */
   private readonly compactor: Compactor
   private readonly tell: Tell
+  private readonly auto: boolean
 
   constructor(ctx: Context, config?: BasicCompactionConfig) {
     super(ctx)
@@ -49,6 +50,7 @@ export class BasicCompactionEngine extends CompactionEngine {
       warn: message => ctx.logger('compaction').warn(message),
     })
     this.compactor = compactor
+    this.auto = resolved.auto
     ctx.on('session/loading', log => compactor.follow(log))
     if (!resolved.auto) return
     // Prepended: whoever reads the surface to add context does so after it was compacted.
@@ -67,6 +69,10 @@ export class BasicCompactionEngine extends CompactionEngine {
 
   async *[Service.init](): AsyncGenerator<() => Promise<void>, void, void> {
     yield () => this.compactor.unload()
+  }
+
+  override thresholdTokens(agent: CompactionAgent): number | null {
+    return this.auto ? this.compactor.thresholdTokens(agent) : null
   }
 
   compactIfNeeded(agent: CompactionAgent, trigger: 'pressure' | 'context-overflow', signal: AbortSignal): Promise<CompactionResult | null> {

@@ -56,6 +56,12 @@ describe('acts', () => {
     expectSound(all.session)
   })
 
+  it('where it says that it does, also before the first request; nowhere when left to a person', async () => {
+    expect((await conversation('u10 a10').then(({ engine, agent }) => engine.thresholdTokens(agent)))).toBe(8_000)
+    expect((await harness().then(({ engine, agent }) => engine.thresholdTokens(agent)))).toBe(8_000)
+    expect((await harness({ config: { auto: false } }).then(({ engine, agent }) => engine.thresholdTokens(agent)))).toBeNull()
+  })
+
   it('with system prompt and tools counted', async () => {
     const all = await conversation('u3000 a2000 u1000 a500', {}, { system: 'x'.repeat(4 * 2_000) })
     expect(await check(all)).not.toBe(null)

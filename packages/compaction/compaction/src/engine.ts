@@ -57,6 +57,11 @@ export abstract class CompactionEngine extends Service {
     })
   }
 
+  /** The size of a request at which this engine acts by itself, in tokens; null where it does not, or nobody knows the window. */
+  thresholdTokens(_agent: CompactionAgent): number | null {
+    return null
+  }
+
   /**
    * Compacts if the next request would be too large (`pressure`), or because a provider said that the last one was
    * (`context-overflow`). Null when there is nothing useful to do, or when pruning alone sufficed.
