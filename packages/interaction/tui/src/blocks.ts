@@ -1,0 +1,206 @@
+/**
+ * Blocks: what a conversation looks like to a person, derived from its log.
+ *
+ *     log      turn/start · user/message · step/start · assistant/message · tool/call · tool/result · … · turn/end
+ *     blocks                person                      reasoning, answer, call … done                    (end)
+ *
+ * Pure. The log and not the surface: what was shadowed or shortened for the model stays as it was said, and a compaction is
+ * one more block. Blocks hold no text, only where the log has it, so that a long session stays small.
+ */
+import { isCompactCheckpointSource, type CompactionTrigger, type SummaryStrategy } from '@deepseek-ai/dsh-compaction'
+import { isPersonSource, type Fold, type FoldReader, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
+
+interface BlockBase {
+  /** The same for what streams in and for what the log then has of it, so that what a person opened stays open. */
+  readonly key: string
+  /** Grows with every change. */
+  version: number
+}
+
+/** A content block in the log, or words that are not there (yet). */
+export type Words = { readonly seq: Seq; readonly index: number } | { text: string }
+
+export interface SaidBlock extends BlockBase {
+  readonly kind: 'person' | 'context'
+  readonly seq: Seq
+}
+export interface WordsBlock extends BlockBase {
+  readonly kind: 'reasoning' | 'answer'
+  readonly words: Words
+  readonly interrupted?: true
+}
+export interface CallBlock extends BlockBase {
+  readonly kind: 'call'
+  readonly callId: string
+  readonly words: Words
+  /** Known while the model still writes it; later the log has it. */
+  readonly name?: string
+  state: 'writing' | 'waiting' | 'running' | 'done' | 'failed'
+  /** Milliseconds since the epoch, like every `…At`. */
+  startedAt: number | null
+  endedAt: number | null
+  resultSeq: Seq | null
+}
+export interface CompactionBlock extends BlockBase {
+  readonly kind: 'compaction'
+  readonly startSeq: Seq
+  readonly turn: number | null
+  readonly trigger: CompactionTrigger
+  readonly startedAt: number
+  state: 'running' | 'done' | 'failed'
+  endedAt: number | null
+  strategy: SummaryStrategy | null
+  summarySeq: Seq | null
+  checkpointSeq: Seq | null
+  endSeq: Seq | null
+}
+export interface CommandBlock extends BlockBase {
+  readonly kind: 'command'
+  readonly seq: Seq
+  doneSeq: Seq | null
+  /** The process that ran it did not live to see its outcome. */
+  lost: boolean
+}
+/** A turn that did not simply end. */
+export interface EndBlock extends BlockBase {
+  readonly kind: 'end'
+  readonly seq: Seq
+  /** The next turn tries the same again. */
+  retried: boolean
+}
+export interface ResumedBlock extends BlockBase {
+  readonly kind: 'resumed'
+  readonly seq: Seq
+}
+/** Told while the screen was open; no log has it. */
+export interface NoticeBlock extends BlockBase {
+  readonly kind: 'notice'
+  readonly level: 'info' | 'warning'
+  readonly text: string
+}
+
+export type Block = SaidBlock | WordsBlock | CallBlock | CompactionBlock | CommandBlock | EndBlock | ResumedBlock | NoticeBlock
+
+interface BlocksState {
+  readonly blocks: Block[]
+  /** Calls without a result, by id; ids are unique within a step. */
+  readonly calls: Map<string, CallBlock>
+  readonly commands: Map<string, CommandBlock>
+  compaction: CompactionBlock | null
+  lastEnd: EndBlock | null
+}
+
+const blocksFold: Fold<BlocksState> = {
+  init: () => ({ blocks: [], calls: new Map(), commands: new Map(), compaction: null, lastEnd: null }),
+  apply(state, event) {
+    add(state, event)
+    return state
+  },
+}
+
+/** Grows at its end; a block changes in place, with its version. */
+export function blocksOf(session: FoldReader): readonly Block[] {
+  return session.read(blocksFold).blocks
+}
+
+/** The key of the n-th block of a step's answer. */
+export function answerKey(turn: number, step: number, ordinal: number): string {
+  return `${turn}.${step}.${ordinal}`
+}
+
+function add(state: BlocksState, event: SessionEvent): void {
+  const { blocks, calls, commands } = state
+  switch (event.type) {
+    case 'user/message':
+      if (event.surfaceOp === 'append') {
+        blocks.push({ kind: isPersonSource(event.data.source) ? 'person' : 'context', key: `m${event.seq}`, version: 0, seq: event.seq })
+      } else if (isCompactCheckpointSource(event.data.source) && state.compaction !== null) {
+        change(state.compaction, { checkpointSeq: event.seq })
+      }
+      break
+    case 'assistant/message':
+      if (event.surfaceOp === 'append') answer(state, event)
+      break
+    case 'tool/call': {
+      const call = calls.get(event.data.callId)
+      if (call !== undefined) change(call, { state: 'running', startedAt: event.time })
+      break
+    }
+    case 'tool/result': {
+      const call = event.surfaceOp === 'append' ? calls.get(event.data.callId) : undefined
+      if (call === undefined) break
+      calls.delete(event.data.callId)
+      change(call, { state: event.data.isError ? 'failed' : 'done', endedAt: event.time, resultSeq: event.seq })
+      break
+    }
+    case 'turn/start':
+      calls.clear()
+      if (event.data.retry && state.lastEnd !== null) change(state.lastEnd, { retried: true })
+      break
+    case 'turn/end': {
+      if (event.data.reason === 'completed') break
+      state.lastEnd = { kind: 'end', key: `e${event.seq}`, version: 0, seq: event.seq, retried: false }
+      blocks.push(state.lastEnd)
+      break
+    }
+    case 'compaction/start': {
+      const { turn, trigger } = event.data
+      state.compaction = {
+        kind: 'compaction', key: `c${event.seq}`, version: 0, startSeq: event.seq, turn, trigger, startedAt: event.time,
+        state: 'running', endedAt: null, strategy: null, summarySeq: null, checkpointSeq: null, endSeq: null,
+      }
+      blocks.push(state.compaction)
+      break
+    }
+    case 'compaction/summary':
+      if (state.compaction !== null) change(state.compaction, { summarySeq: event.seq, strategy: event.data.strategy })
+      break
+    case 'compaction/end':
+      if (state.compaction === null) break
+      change(state.compaction, { state: event.data.error === undefined ? 'done' : 'failed', endedAt: event.time, endSeq: event.seq })
+      state.compaction = null
+      break
+    case 'command/run': {
+      const command: CommandBlock = { kind: 'command', key: `/${event.seq}`, version: 0, seq: event.seq, doneSeq: null, lost: false }
+      commands.set(event.data.commandId, command)
+      blocks.push(command)
+      break
+    }
+    case 'command/done': {
+      const command = commands.get(event.data.commandId)
+      commands.delete(event.data.commandId)
+      if (command !== undefined) change(command, { doneSeq: event.seq })
+      break
+    }
+    case 'session/end-seed':
+      for (const command of commands.values()) change(command, { lost: true })
+      commands.clear()
+      if (state.compaction !== null) change(state.compaction, { state: 'failed', endedAt: event.time })
+      state.compaction = null
+      if (blocks.length > 0) blocks.push({ kind: 'resumed', key: `r${event.seq}`, version: 0, seq: event.seq })
+      break
+  }
+}
+
+function answer({ blocks, calls }: BlocksState, { seq, data }: SessionEvent<'assistant/message'>): void {
+  const { turn, step, content } = data
+  let ordinal = 0
+  for (const [index, block] of content.entries()) {
+    const common = { key: answerKey(turn, step, ordinal), version: 0, words: { seq, index } }
+    if (block.type === 'tool-call') {
+      const call: CallBlock = { ...common, kind: 'call', callId: block.id, state: 'waiting', startedAt: null, endedAt: null, resultSeq: null }
+      calls.set(block.id, call)
+      blocks.push(call)
+    } else if ((block.type === 'text' || block.type === 'reasoning') && block.text.trim() !== '') {
+      blocks.push({ ...common, kind: block.type === 'text' ? 'answer' : 'reasoning', ...(data.interrupted ? { interrupted: true } : {}) })
+    } else {
+      continue
+    }
+    ordinal += 1
+  }
+}
+
+function change<B extends Block>(block: B, to: Partial<B>): void {
+  Object.assign(block, to)
+  block.version += 1
+}

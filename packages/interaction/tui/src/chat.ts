@@ -1,0 +1,360 @@
+/**
+ * Chat: one agent on the screen, and everything that a person does to it.
+ */
+import type { Context } from '@deepseek-ai/cordis'
+import type { Agent, AgentOptions } from '@deepseek-ai/dsh-agent'
+import { pendingInput } from '@deepseek-ai/dsh-agent'
+import { parseCommand } from '@deepseek-ai/dsh-commands'
+import { liveCompaction } from '@deepseek-ai/dsh-compaction'
+import type {} from '@deepseek-ai/dsh-compaction-basic'
+import { messageOf, textOf } from '@deepseek-ai/dsh-llm'
+import type { Message } from '@deepseek-ai/dsh-llm'
+import type {} from '@deepseek-ai/dsh-llm-retry'
+import type { Answer } from '@deepseek-ai/dsh-permissions'
+import { latestContext, latestHeader, openStep, openTurn, pendingCalls, type Session } from '@deepseek-ai/dsh-session'
+import type {} from '@deepseek-ai/dsh-token-meter'
+import type { PermissionEvent } from '@deepseek-ai/dsh-tools'
+import type { SelectItem, SlashCommand, Terminal } from '@earendil-works/pi-tui'
+import { costOf, lastCompaction, saidSeqs } from './facts.ts'
+import { Live } from './live.ts'
+import { PermissionPanel, PickPanel, type PermissionChoice } from './panels.ts'
+import { Screen, type ScreenHost } from './screen.ts'
+import type { Activity, Meter, Status } from './status.ts'
+import { oneLine } from './text.ts'
+import type { Theme } from './theme.ts'
+import { Timeline } from './timeline.ts'
+
+export interface Route {
+  readonly provider: string
+  readonly model: string
+}
+
+export interface ChatInit {
+  readonly agent: Agent
+  readonly intro?: string
+  readonly terminal: Terminal
+  readonly theme: Theme
+}
+
+/** Earlier words that the arrow keys bring back. */
+const HISTORY = 100
+
+export class Chat implements ScreenHost {
+  private readonly ctx: Context
+  private readonly theme: Theme
+  private readonly screen: Screen
+  private current: Agent
+  private shown: Timeline
+  /** Set by /model, for every agent of this screen. */
+  private chosenRoute: Route | null = null
+  /** What a command decided, and is done once its outcome is logged. */
+  private afterCommand: (() => Promise<void>) | null = null
+  private command: { readonly name: string; readonly since: number; readonly controller: AbortController } | null = null
+  private readonly asking = new Set<AbortController>()
+  private left: (() => void) | null = null
+
+  constructor(ctx: Context, { agent, intro, terminal, theme }: ChatInit) {
+    this.ctx = ctx
+    this.theme = theme
+    this.current = agent
+    this.shown = this.timelineOf(agent)
+    this.screen = new Screen(terminal, theme, this)
+    if (intro !== undefined) this.shown.notice(intro, 'info')
+  }
+
+  get agent(): Agent {
+    return this.current
+  }
+
+  /** Resolves when the person quits; the terminal is theirs again then. */
+  async run(): Promise<void> {
+    const leaving = new Promise<void>(resolve => void (this.left = resolve))
+    const listening = this.listen()
+    this.remember()
+    this.screen.start()
+    try {
+      await leaving
+    } finally {
+      for (const stop of listening) stop()
+      this.screen.stop()
+      this.command?.controller.abort()
+      for (const question of this.asking) question.abort()
+    }
+  }
+
+  /** Tells the person something that belongs to no log. */
+  notice(text: string, level: 'info' | 'warning'): void {
+    this.shown.notice(text, level)
+    this.screen.changed()
+  }
+
+  // ── what the screen asks ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  timeline(): Timeline {
+    return this.shown
+  }
+
+  readonly estimateMessage = (message: Message): number => this.ctx.tokenMeter.meter.estimateMessage(message)
+
+  status(): Status {
+    const { session, id } = this.current
+    const last = lastCompaction(session)
+    return {
+      route: this.routeName(),
+      meter: this.meter(),
+      compaction: last === null ? null : {
+        beforeTokens: last.shadowedTokens,
+        afterTokens: this.entryTokens(session, last.checkpointSeq),
+        turn: last.turn,
+        agoMs: Date.now() - last.endedAt,
+      },
+      cost: costOf(session, (provider, model) => this.ctx.llm.resolveModelInfo(provider, model)?.prices),
+      title: this.title(),
+      id,
+    }
+  }
+
+  meter(): Meter {
+    const { session } = this.current
+    const { totalTokens, basis } = this.ctx.tokenMeter.meter.measure(session)
+    const route = this.route()
+    const context = latestContext(session)?.data
+    const logged = context !== undefined && context.provider === route?.provider && context.model === route.model ? context.contextWindow : undefined
+    const windowTokens = logged ?? (route === null ? undefined : this.ctx.llm.resolveModelInfo(route.provider, route.model)?.contextWindow) ?? null
+    return {
+      totalTokens,
+      isMeasured: basis === 'usage',
+      windowTokens,
+      thresholdTokens: windowTokens === null ? null : (this.ctx.get('compaction')?.thresholdTokens(this.current) ?? null),
+    }
+  }
+
+  /** What the next request goes to, as far as it is known. */
+  route(): Route | null {
+    if (this.chosenRoute !== null) return this.chosenRoute
+    const { session, options: { provider, model } } = this.current
+    if (provider !== undefined && model !== undefined) return { provider, model }
+    return latestHeader(session)?.data.config ?? null
+  }
+
+  routeName(): string {
+    const route = this.route()
+    return route === null ? 'no model' : `${route.provider}/${route.model}`
+  }
+
+  doing(): Activity['doing'] {
+    const { live } = this.shown
+    if (this.asking.size > 0) return null
+    if (this.command !== null) return { words: this.command.name === 'compact' ? 'Compacting' : `/${this.command.name}`, ms: Date.now() - this.command.since }
+    if (!this.isWorking()) return null
+    const ms = Date.now() - (live.turnStartedAt ?? Date.now())
+    if (live.retry !== null) {
+      const seconds = Math.max(0, Math.ceil((live.retry.until - Date.now()) / 1_000))
+      return { words: `${live.retry.reason} · trying again in ${seconds}s`, ms }
+    }
+    return { words: this.words(), ms }
+  }
+
+  private words(): string {
+    const { session } = this.current
+    if (liveCompaction(session) !== null) return 'Compacting'
+    const [call, ...others] = pendingCalls(session)
+    if (call !== undefined) return others.length === 0 ? `Running ${call.name}` : `Running ${others.length + 1} tools`
+    const streaming = this.shown.live.blocks().at(-1)
+    switch (streaming?.kind) {
+      case 'answer':
+        return 'Answering'
+      case 'reasoning':
+        return 'Thinking'
+      case 'call':
+        return 'Writing a call'
+      default:
+        return 'Waiting for the model'
+    }
+  }
+
+  waiting(): ReturnType<ScreenHost['waiting']> {
+    return pendingInput(this.current.session).map(({ kind, content }) => ({ kind, text: textOf(content) }))
+  }
+
+  isWorking(): boolean {
+    return this.current.status === 'running'
+  }
+
+  commands(): SlashCommand[] {
+    return this.ctx.commands.list().map(({ name, description }) => ({
+      name,
+      description,
+      ...(name === 'model' ? { getArgumentCompletions: (prefix: string) => this.modelItems().filter(({ value }) => value.includes(prefix)) } : {}),
+    }))
+  }
+
+  submit(words: string, when: 'now' | 'later'): void {
+    try {
+      if (words === '') this.current.wake()
+      else if (parseCommand(words) !== null) void this.execute(words)
+      else if (when === 'now' && openTurn(this.current.session) !== null) this.current.steer(words)
+      else this.current.send(words)
+    } catch (error) {
+      this.notice(`This could not be said: ${messageOf(error)}`, 'warning')
+    }
+    this.screen.changed()
+  }
+
+  cancel(): void {
+    this.command?.controller.abort()
+    this.current.cancel('user')
+  }
+
+  takeBack(): string | null {
+    const last = pendingInput(this.current.session).findLast(({ source }) => source.kind === 'user')
+    if (last === undefined || !this.current.withdraw(last.inputId)) return null
+    return textOf(last.content)
+  }
+
+  quit(): void {
+    this.left?.()
+  }
+
+  // ── what commands ask ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Null when the person chose nothing. */
+  pick(title: string, items: readonly SelectItem[], signal: AbortSignal): Promise<string | null> {
+    return new Promise(resolve => {
+      const done = (value: string | null): void => {
+        signal.removeEventListener('abort', gone)
+        this.screen.hide(panel)
+        resolve(value)
+      }
+      const gone = (): void => done(null)
+      const panel = new PickPanel(title, items, this.theme, done)
+      signal.addEventListener('abort', gone)
+      this.screen.show(panel)
+    })
+  }
+
+  modelItems(): SelectItem[] {
+    return this.ctx.llm.list().flatMap(({ provider, models = [], origin }) =>
+      models.map(model => ({ value: `${provider}/${model}`, label: `${provider}/${model}`, ...(origin === undefined ? {} : { description: origin }) })))
+  }
+
+  choose(route: Route): void {
+    this.chosenRoute = route
+    this.screen.changed()
+  }
+
+  /** Shows another session once the command is done. */
+  turnTo(session: Session): void {
+    this.afterCommand = () => this.switchTo(session)
+  }
+
+  quitAfterCommand(): void {
+    this.afterCommand = async () => this.quit()
+  }
+
+  // ── inside ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private async execute(line: string): Promise<void> {
+    const { name } = parseCommand(line)!
+    const controller = new AbortController()
+    const running = { name, since: Date.now(), controller }
+    this.command = running
+    try {
+      await this.ctx.commands.execute(line, this.current, controller.signal)
+    } catch (error) {
+      this.notice(`${line}: ${messageOf(error)}`, 'warning')
+    }
+    if (this.command === running) this.command = null
+    const next = this.afterCommand
+    this.afterCommand = null
+    try {
+      await next?.()
+    } catch (error) {
+      this.notice(messageOf(error), 'warning')
+    }
+    this.screen.changed()
+  }
+
+  private async switchTo(session: Session): Promise<void> {
+    const before = this.current
+    const options: AgentOptions = { ...before.options, ...this.chosenRoute }
+    this.current = this.ctx.agents.create(session, options)
+    this.shown = this.timelineOf(this.current)
+    this.remember()
+    this.screen.turnedTo()
+    await this.ctx.agents.release(before)
+    await this.ctx.sessions.close(before.session)
+  }
+
+  private timelineOf({ session, status }: Agent): Timeline {
+    return new Timeline(session, new Live(openStep(session), status === 'running' ? Date.now() : null))
+  }
+
+  private remember(): void {
+    const { session } = this.current
+    for (const seq of saidSeqs(session).slice(-HISTORY)) {
+      const event = session.log.at(seq)
+      if (event.type === 'user/message') this.screen.editor.addToHistory(textOf(event.data.content))
+    }
+  }
+
+  private title(): string {
+    const { session } = this.current
+    const [first] = saidSeqs(session)
+    const event = first === undefined ? undefined : session.log.at(first)
+    return event?.type === 'user/message' ? oneLine(textOf(event.data.content).slice(0, 200)) : ''
+  }
+
+  private entryTokens({ log }: Session, seq: number): number {
+    const event = log.at(seq)
+    return event.type === 'user/message' ? this.estimateMessage({ role: 'user', content: event.data.content }) : 0
+  }
+
+  private listen(): (() => void)[] {
+    const { ctx } = this
+    const isShown = (session: Session | undefined): boolean => session === this.current.session
+    const changes = (when: boolean, work: () => void): void => {
+      if (!when) return
+      work()
+      this.screen.changed()
+    }
+    const permissions = ctx.get('permissions')
+    return [
+      ctx.on('session/event', (session, event) => changes(isShown(session), () => this.shown.live.event(event))),
+      ctx.on('agent/delta', (agent, chunk) => changes(agent === this.current, () => this.shown.live.chunk(chunk))),
+      ctx.on('agent/status', (agent, status) => changes(agent === this.current, () => void (status === 'idle' && this.shown.live.rest()))),
+      ctx.on('tools/output', ({ callId, session, text }) => changes(isShown(session), () => this.shown.live.output(callId, text))),
+      ctx.on('compaction/rung', (session, rung) => changes(isShown(session), () => this.shown.live.rungs.push(rung))),
+      ctx.on('compaction/notice', (session, notice) => changes(isShown(session), () => this.shown.notice(notice, 'info'))),
+      ctx.on('llm/retry-wait', (session, { failure, until, retry, maxRetries }) =>
+        changes(isShown(session), () => void (this.shown.live.retry = { reason: `${failure.code} (${retry} of ${maxRetries})`, until }))),
+      ctx.on('llm/retry-wait-ended', session => changes(isShown(session), () => void (this.shown.live.retry = null))),
+      // Prepended: a person's choice is what the others judge.
+      ctx.on('agent/request', async (event, next) => {
+        if (event.agent === this.current && this.chosenRoute !== null) event.config = { ...event.config, ...this.chosenRoute }
+        return next()
+      }, { prepend: true }),
+      ...(permissions === undefined ? [] : [permissions.setAsker(question => this.ask(question))]),
+    ]
+  }
+
+  private ask({ request, signal }: PermissionEvent): Promise<Answer> {
+    return new Promise(resolve => {
+      const asking = new AbortController()
+      const done = (choice: PermissionChoice): void => {
+        signal.removeEventListener('abort', gone)
+        this.asking.delete(asking)
+        this.screen.hide(panel)
+        if (typeof choice === 'string') return resolve(choice)
+        if (choice.stop) this.current.cancel('user')
+        resolve({ deny: choice.deny })
+      }
+      const gone = (): void => done({ deny: '', stop: false })
+      const panel = new PermissionPanel(request, this.theme, done)
+      signal.addEventListener('abort', gone)
+      asking.signal.addEventListener('abort', gone)
+      this.asking.add(asking)
+      this.screen.show(panel)
+    })
+  }
+}
