@@ -4,12 +4,11 @@
  * A command's own code is loaded when it runs, so that help and usage errors come at once.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import type { ConversationFlags } from './conversation.ts'
 import { SUMMARIZER_FAULTS, type SummarizerFault } from './summarizer-faults.ts'
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
 
 const DEFAULT_WINDOW_TOKENS = 128_000
-/** As in the shipped composition. */
-const DEFAULT_SESSIONS_DIR = '.dsh/sessions'
 
 /** Runs one command; results go to stdout, everything else to stderr. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
@@ -34,6 +33,8 @@ interface GlobalFlags {
   readonly invariants: boolean
 }
 
+type ConversationOptions = Omit<ConversationFlags, keyof GlobalFlags>
+
 interface ReplayFlags {
   readonly window: number
   readonly maxTokens?: number
@@ -45,20 +46,30 @@ interface ReplayFlags {
 }
 
 interface SessionsFlags {
-  readonly dir: string
+  readonly dir?: string
 }
 
 function commandLine(finish: (code: ExitCode) => void): Command {
   const program = new Command('dsh')
-    .description('An agent harness whose conversations outlive the model\'s context window.\nWithout a command it replays the session that ships with it.')
+    .description('A coding agent whose conversations outlive the model\'s context window.\nWithout a command it is the chat; without a terminal it replays the session that ships with it.')
     .option('--config <file>', 'boot this composition instead of examples/tui-agent/cordis.yml')
     .option('--invariants', 'judge every event before a session takes it, whatever the command; one that violates an invariant is refused', false)
     .exitOverride()
+
+  conversing(program.command('chat', { isDefault: true }).description('talk with the agent in a terminal'))
+    .option('--continue', 'go on with the newest session of this folder', false)
     .allowExcessArguments()
-    .action(async ({ config, invariants }: GlobalFlags, { args: [unknown] }: Command) => {
+    .action(async (flags: ConversationOptions, { args: [unknown] }: Command) => {
       if (unknown !== undefined) program.error(`error: unknown command '${unknown}'; see dsh --help`)
-      const { demo } = await import('./demo.ts')
-      finish(await demo({ config, invariants }))
+      const { chat } = await import('./chat-command.ts')
+      finish(await chat({ ...flags, ...program.opts<GlobalFlags>(), asked: program.args[0] === 'chat' }))
+    })
+
+  conversing(program.command('run [prompt...]').description('answer one prompt without a terminal; - takes it from stdin, which is context otherwise'))
+    .option('--json', 'print every event as it is logged, then the result, one JSON object a line', false)
+    .action(async (words: string[], flags: ConversationOptions & { readonly json: boolean }) => {
+      const { runCommand } = await import('./run-command.ts')
+      finish(await runCommand({ words, ...flags, ...program.opts<GlobalFlags>() }))
     })
 
   program.command('replay <file>')
@@ -86,7 +97,7 @@ function commandLine(finish: (code: ExitCode) => void): Command {
 
   const sessions = program.command('sessions').description('what is stored, and going on with it; without a verb, the list')
   const verb = (words: string, description: string, options: { readonly isDefault?: boolean } = {}): Command =>
-    sessions.command(words, options).description(description).option('--dir <folder>', 'where sessions are kept', DEFAULT_SESSIONS_DIR)
+    sessions.command(words, options).description(description).option('--dir <folder>', 'where sessions are kept; by default in $DSH_DATA_DIR or ~/.local/share/dsh')
   verb('list', 'every session, the newest first, and the process that holds it', { isDefault: true })
     .action(async ({ dir }: SessionsFlags) => finish(await (await import('./sessions-command.ts')).listSessions(dir)))
   verb('show <id>', 'what a session holds and how it was left; works beside its writer')
@@ -97,6 +108,15 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .option('--at <seq>', 'inherit the events before this one; all by default', seq)
     .action(async (id: string, { dir, at }: SessionsFlags & { readonly at?: number }) => finish(await (await import('./sessions-command.ts')).forkSession(dir, id, at)))
   return program
+}
+
+/** What a conversation can be opened with. */
+function conversing(command: Command): Command {
+  return command
+    .option('--resume <id>', 'go on with a stored session, in its folder')
+    .option('--model <provider/model>', 'the model that answers; by default DSH_MODEL, the session\'s last, or the first there is a key for')
+    .option('--yes', 'allow everything that would need permission', false)
+    .option('--dir <folder>', 'where sessions are kept')
 }
 
 function seq(text: string): number {

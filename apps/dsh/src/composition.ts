@@ -51,3 +51,22 @@ export async function bootComposition({ config, invariants }: CompositionFlags, 
   if (invariants) await ctx.plugin(InvariantService)
   return ctx
 }
+
+/**
+ * Runs `task` where the named services are at hand.
+ *
+ * @throws UsageError naming those that the composition lacks; else what `task` throws.
+ */
+export async function withServices<T>(root: Context, names: readonly string[], task: (ctx: Context) => Promise<T>): Promise<T> {
+  const missing = names.filter(name => root.get(name) === undefined)
+  if (missing.length > 0) throw new UsageError(`the composition has no row that provides ${missing.join(', ')}`)
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const fiber = root.inject([...names], ctx => {
+    task(ctx).then(resolve, reject)
+  })
+  try {
+    return await promise
+  } finally {
+    await fiber.dispose()
+  }
+}

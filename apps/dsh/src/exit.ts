@@ -1,5 +1,5 @@
-/** Exit codes of every command: what was asked for holds, does not hold, or could not be asked. */
-export const EXIT = { clean: 0, violation: 1, usage: 2 } as const
+/** Exit codes of every command: what was asked for holds, does not hold, could not be asked, or was cancelled by a signal. */
+export const EXIT = { clean: 0, violation: 1, usage: 2, cancelled: 130 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 

@@ -7,19 +7,25 @@ import { pendingInput } from '@deepseek-ai/dsh-agent'
 import { liveCompaction } from '@deepseek-ai/dsh-compaction'
 import { textOf } from '@deepseek-ai/dsh-llm'
 import { admit, EventLog, interruptedTurnClosers, isPersonSource, lastTurn, openTurn, type SessionEvent, type SessionHeader, type SessionListing } from '@deepseek-ai/dsh-session'
+import { compactTokens } from './chart.ts'
 
-/** One line a session, the newest first, as the store lists them. */
-export function listingLines(listings: readonly SessionListing[]): string[] {
-  return listings.map(({ header, modifiedAt, bytes, holder }) => {
+/** Two lines a session, the newest first, as the store lists them: what names it, and what it is about. */
+export function listingLines(listings: readonly SessionListing[], now: number): string[] {
+  return listings.flatMap(({ header, modifiedAt, bytes, title = NOTHING_SAID, tokens, holder }) => {
     const facts = [
       header.id,
-      `${timestamp(modifiedAt)}  ${size(bytes)}`,
+      age(now - modifiedAt),
+      size(bytes),
+      ...(tokens === undefined ? [] : [`${compactTokens(tokens)} tokens`]),
+      ...(header.cwd === undefined ? [] : [header.cwd]),
       ...(header.parent === undefined ? [] : [`fork of ${header.parent.id} at ${header.parent.seq}`]),
       ...(holder === undefined ? [] : [`held by process ${holder.pid} on ${holder.host} since ${timestamp(holder.startedAt)}`]),
     ]
-    return facts.join('  ')
+    return [facts.join('  '), `    ${firstLine(title)}`]
   })
 }
+
+const NOTHING_SAID = '(nothing said yet)'
 
 /** What a session holds and how it was left; its events are read, not changed. */
 export function sessionLines(header: SessionHeader, events: Iterable<SessionEvent>): string[] {
@@ -52,6 +58,14 @@ const MAX_LINE_CHARS = 100
 function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0]!
   return line.length <= MAX_LINE_CHARS ? line : `${line.slice(0, MAX_LINE_CHARS - 1)}…`
+}
+
+const UNITS = [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000]] as const
+
+/** The largest unit that fills it once. */
+function age(ms: number): string {
+  for (const [name, unitMs] of UNITS) if (ms >= unitMs) return `${Math.floor(ms / unitMs)} ${name} ago`
+  return 'just now'
 }
 
 function timestamp(ms: number): string {

@@ -5,21 +5,23 @@ import type { Context } from '@deepseek-ai/cordis'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { Session } from '@deepseek-ai/dsh-session'
 import { checkSessionId } from '@deepseek-ai/dsh-session-persistence'
-import { readSessionFile, type SessionFile } from '@deepseek-ai/dsh-session-persistence-jsonl'
+import { readSessionFile, sessionsFolder, type SessionFile } from '@deepseek-ai/dsh-session-persistence-jsonl'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from './compose.ts'
+import { withServices } from './composition.ts'
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
 import { listingLines, sessionLines } from './session-summary.ts'
 
-export async function listSessions(dir: string): Promise<ExitCode> {
+export async function listSessions(dir = usualDir()): Promise<ExitCode> {
   return inFolder(dir, async ctx => {
-    const lines = listingLines(await ctx.sessions.list())
+    const lines = listingLines(await ctx.sessions.list(), Date.now())
     print(lines.length === 0 ? [`no sessions in ${dir}`] : lines)
   })
 }
 
 /** Reads without a lock, so that it works beside the session's writer. */
-export async function showSession(dir: string, id: string): Promise<ExitCode> {
+export async function showSession(dir = usualDir(), id: string): Promise<ExitCode> {
   try {
     const { header, events, notices } = await stored(dir, id)
     for (const notice of notices) process.stderr.write(`${notice}\n`)
@@ -31,7 +33,7 @@ export async function showSession(dir: string, id: string): Promise<ExitCode> {
 }
 
 /** Takes the session over, completes an interrupted turn, and says how it stands. */
-export async function resumeSession(dir: string, id: string): Promise<ExitCode> {
+export async function resumeSession(dir = usualDir(), id: string): Promise<ExitCode> {
   return inFolder(dir, async ctx => {
     const session = await ctx.sessions.resume(id)
     await session.flush()
@@ -40,7 +42,7 @@ export async function resumeSession(dir: string, id: string): Promise<ExitCode> 
 }
 
 /** The source is only read, so it may be in use. @param at how many events the fork inherits; all by default. */
-export async function forkSession(dir: string, id: string, at: number | undefined): Promise<ExitCode> {
+export async function forkSession(dir = usualDir(), id: string, at: number | undefined): Promise<ExitCode> {
   return inFolder(dir, async ctx => {
     const { header, events } = await stored(dir, id)
     const fork = await ctx.sessions.fork(new Session({ header, seed: events }), at ?? events.length)
@@ -49,15 +51,16 @@ export async function forkSession(dir: string, id: string, at: number | undefine
   })
 }
 
+/** Where the store keeps them when nobody says where. */
+function usualDir(): string {
+  return sessionsFolder(process.env, homedir())
+}
+
 /** Runs `task` on the sessions of a folder; what it refuses is told to the person who typed it. */
 async function inFolder(dir: string, task: (ctx: Context) => Promise<void>): Promise<ExitCode> {
   const root = await compose({ sessionDir: dir })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  root.inject(['sessions'], ctx => {
-    task(ctx).then(resolve, reject)
-  })
   try {
-    await promise
+    await withServices(root, ['sessions'], task)
     return EXIT.clean
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error })

@@ -30,9 +30,16 @@ it('shortens what was said last to its first line', () => {
   expect(said!.length).toBeLessThan(130)
 })
 
-it('lists a session with its holder', () => {
+it('lists a session with what it is about, how old and how large it is, and who holds it', () => {
+  const now = header.createdAt
   const holder = { pid: 12, host: 'here', startedAt: header.createdAt }
-  expect(listingLines([{ header, modifiedAt: header.createdAt, bytes: 2_500_000, holder }])).toEqual([
-    'a  2026-01-02 03:04:05  2.5 MB  held by process 12 on here since 2026-01-02 03:04:05',
+  expect(listingLines([
+    { header: { ...header, cwd: '/src' }, modifiedAt: now - 3 * 3_600_000, bytes: 2_500_000, title: 'Find the leak.', tokens: 34_500, holder },
+    { header: { id: 'b', createdAt: 0 }, modifiedAt: now, bytes: 100 },
+  ], now)).toEqual([
+    'a  3 h ago  2.5 MB  34.5k tokens  /src  held by process 12 on here since 2026-01-02 03:04:05',
+    '    Find the leak.',
+    'b  just now  1 kB',
+    '    (nothing said yet)',
   ])
 })

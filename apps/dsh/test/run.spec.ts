@@ -1,0 +1,125 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startProvider, type Provider } from '../../../test/provider/server.ts'
+import { refusal, type Answer } from '../../../test/provider/script.ts'
+import { startDsh, type Ended, type Started, type Surroundings } from './run-dsh.ts'
+
+let home: string
+let provider: Provider
+let answers: Answer[]
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'dsh-run-'))
+  answers = []
+  provider = await startProvider({ script: () => answers.shift() ?? 'Done.' })
+})
+afterEach(async () => {
+  await provider.close()
+  await rm(home, { recursive: true })
+})
+
+const sessions = (): string => join(home, 'data', 'sessions')
+
+function start(args: readonly string[], { env, ...surroundings }: Surroundings = {}): Started {
+  const model = { OPENAI_COMPATIBLE_BASE_URL: `${provider.url}/v1`, OPENAI_COMPATIBLE_MODEL: 'm', OPENAI_COMPATIBLE_CONTEXT_WINDOW: '50000' }
+  return startDsh(['run', '--invariants', ...args], { cwd: home, ...surroundings, env: { ...model, DSH_DATA_DIR: join(home, 'data'), ...env } })
+}
+const run = (args: readonly string[], surroundings?: Surroundings): Promise<Ended> => start(args, surroundings).ended
+
+const asked = (index: number): string[] => {
+  const { system, messages } = provider.served[index]!.request
+  return [`system: ${system}`, ...messages.map(({ role, text }) => `${role}: ${text}`)]
+}
+const lines = ({ stdout }: Ended): { type: string; [key: string]: unknown }[] => stdout.trimEnd().split('\n').map(line => JSON.parse(line))
+
+describe('dsh run', () => {
+  it('prints the answer alone on stdout', async () => {
+    answers = ['The answer.']
+    expect(await run(['What', 'is it?'])).toEqual({ code: 0, stdout: 'The answer.\n', stderr: '' })
+    expect(asked(0).at(-1)).toBe('user: What is it?')
+    expect(asked(0)[0]).toMatch(/^system: You are dsh/)
+    expect(asked(0)[0]).toContain(`Working folder: ${home}`)
+  })
+
+  it('goes on with a session, with the same prefix, which the provider has cached', async () => {
+    const [session] = lines(await run(['One.', '--json']))
+    const second = await run(['Two.', '--resume', String(session!['id'])], { cwd: tmpdir() })
+    expect(second).toMatchObject({ code: 0, stderr: '' })
+    expect(asked(1)).toEqual([...asked(0), 'assistant: Done.', 'user: Two.'])
+    expect(provider.served[1]!.read).toBeGreaterThan(0.9 * provider.served[0]!.promptTokens)
+  })
+
+  it('takes a prompt from stdin, or context beside one', async () => {
+    await run(['-'], { stdin: 'From a pipe.\n' })
+    expect(asked(0).at(-1)).toBe('user: From a pipe.')
+    await run([], { stdin: 'Without a dash.' })
+    expect(asked(1).at(-1)).toBe('user: Without a dash.')
+    await run(['Explain.'], { stdin: `head ${'x'.repeat(200_000)} tail` })
+    const text = asked(2).join('\n')
+    expect(text).toMatch(/<stdin>\nhead x+\n\[… \d+ characters left out …\]\nx+ tail\n<\/stdin>/)
+    expect(text).toMatch(/Explain\.$/)
+    expect(text.length).toBeLessThan(110_000)
+  })
+
+  it('refuses what needs permission, saying so once, unless --yes allows it', async () => {
+    const write = (id: string): Answer => [{ call: { id, name: 'shell', arguments: { command: `echo ${id} > ${id}.txt` } } }]
+    answers = [write('a'), write('b'), 'Not done.']
+    const refused = await run(['Write.'])
+    expect(refused).toMatchObject({ code: 0, stdout: 'Not done.\n' })
+    expect(refused.stderr.match(/--yes allows it/g)).toHaveLength(1)
+    expect(asked(1).at(-1)).toMatch(/^tool: .*a person can allow it/s)
+    answers = [write('c'), 'Done.']
+    const allowed = await run(['Write.', '--yes'])
+    expect(allowed).toEqual({ code: 0, stdout: 'Done.\n', stderr: '• shell {"command":"echo c > c.txt"}\n' })
+    expect((await readdir(home)).sort()).toEqual(['c.txt', 'data'])
+  })
+
+  it('--json prints the events as they are logged, and the result', async () => {
+    answers = ['The answer.']
+    const ended = await run(['Hello.', '--json'])
+    const [session, ...rest] = lines(ended)
+    const result = rest.pop()
+    expect(session).toMatchObject({ type: 'session', id: expect.any(String), cwd: home, provider: 'compatible', model: 'm' })
+    expect(result).toMatchObject({ type: 'result', session: session!['id'], exitCode: 0, end: { reason: 'completed' }, text: 'The answer.', usage: { outputTokens: provider.served[0]!.outputTokens } })
+    const log = (await readFile(join(sessions(), `${String(session!['id'])}.jsonl`), 'utf8')).trimEnd().split('\n').slice(1)
+    expect(ended.stdout.trimEnd().split('\n').slice(1, -1)).toEqual(log)
+  })
+
+  it('exits with 1 when the turn fails, and says why', async () => {
+    answers = [refusal('openai', 401, 'Incorrect API key provided.')]
+    const { code, stdout, stderr } = await run(['Hello.'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('AUTH')
+    expect(stderr).toContain('Incorrect API key provided.')
+  })
+
+  it('a signal cancels the turn and exits with 130; the session goes on', async () => {
+    answers = [[{ text: 'Half of it. ' }, { wait: 'never' }]]
+    const { child, ended } = start(['Hello.', '--json'])
+    while (provider.gates.waiting().length === 0) await setTimeout(20)
+    child.kill('SIGINT')
+    const stopped = await ended
+    expect(stopped.code).toBe(130)
+    const result = lines(stopped).at(-1)
+    expect(result).toMatchObject({ type: 'result', exitCode: 130, end: { reason: 'aborted' } })
+    await run(['Go on.', '--resume', String(result!['session'])])
+    expect(asked(1)).toContain('user: Hello.')
+    expect(asked(1).at(-1)).toMatch(/Go on\.$/)
+  })
+})
+
+describe('dsh run exits with 2 and stores nothing', () => {
+  it.each<[string, string[], Record<string, string>, RegExp]>([
+    ['without a prompt', [], {}, /there is no prompt/],
+    ['without a model', ['Hello.'], { OPENAI_COMPATIBLE_BASE_URL: '' }, /no provider has a key/],
+    ['for a model that nobody offers', ['Hello.', '--model', 'nobody/x'], {}, /--model nobody\/x: nothing offers that/],
+    ['for a session that is not there', ['Hello.', '--resume', 'nobody'], {}, /nobody\.jsonl/],
+  ])('%s', async (_title, args, env, message) => {
+    const { code, stdout, stderr } = await run(args, { env })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+    await expect(readdir(sessions())).rejects.toThrow('ENOENT')
+  })
+})
