@@ -16,6 +16,8 @@ import { openaiChat } from './openai-chat.ts'
 import { opencodeExport } from './opencode-export.ts'
 import { openhandsOutput } from './openhands-output.ts'
 import { piSession } from './pi-session.ts'
+import { sweAgent } from './swe-agent.ts'
+import { tauBench } from './tau-bench.ts'
 
 export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext, openhandsOutput]
-export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, miniSweAgent, openaiChat]
+export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, sweAgent, tauBench, miniSweAgent, openaiChat]

@@ -71,6 +71,8 @@ export type TranscriptFormat =
   | 'openhands-output'
   | 'gemini-cli-chat'
   | 'opencode-export'
+  | 'swe-agent-traj'
+  | 'tau-bench'
   | 'mini-swe-agent-traj'
   | 'openai-chat'
   | 'dsh-session'

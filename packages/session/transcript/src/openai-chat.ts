@@ -28,21 +28,27 @@ export const openaiChat: DocumentFormat = {
 
   read(document, builder) {
     const whole: JsonObject = isObject(document) ? document : { messages: document }
-    const system: string[] = []
-    if (typeof whole.system === 'string') system.push(whole.system)
+    const given = stringAt(whole, 'system')
     const tools = chatTools(builder, arrayAt(whole, 'tools'))
     skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)
-    let begun = false
-    for (const [index, message] of (arrayAt(whole, 'messages') as JsonObject[]).entries()) {
-      const line = index + 1
-      skipOtherKeys(builder, message, MESSAGE_KEYS, 'key of a message:', line)
-      const isSystem = message.role === 'system' || message.role === 'developer'
-      if (isSystem && !begun) system.push(textOf(chatContent(builder, message.content, line)))
-      else readMessage(builder, message, line)
-      begun ||= !isSystem
-    }
-    return builder.finish({ system: system.join('\n\n'), tools, model: stringAt(whole, 'model') })
+    const system = readChat(builder, arrayAt(whole, 'messages').filter(isObject), 1)
+    return builder.finish({ system: [given, system].filter(text => text !== undefined).join('\n\n'), tools, model: stringAt(whole, 'model') })
   },
+}
+
+/** A whole conversation; gives its system prompt, which are the system messages that it begins with. */
+export function readChat(builder: TranscriptBuilder, messages: readonly JsonObject[], firstLine: number): string | undefined {
+  const system: string[] = []
+  let begun = false
+  for (const [index, message] of messages.entries()) {
+    const line = firstLine + index
+    skipOtherKeys(builder, message, MESSAGE_KEYS, 'key of a message:', line)
+    const isSystem = message.role === 'system' || message.role === 'developer'
+    if (isSystem && !begun) system.push(textOf(chatContent(builder, message.content, line)))
+    else readMessage(builder, message, line)
+    begun ||= !isSystem
+  }
+  return system.length === 0 ? undefined : system.join('\n\n')
 }
 
 function readMessage(builder: TranscriptBuilder, message: JsonObject, line: number): void {

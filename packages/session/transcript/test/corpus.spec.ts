@@ -98,6 +98,15 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     answers: 56, person: 2, context: 2, toolCalls: 56, usagePoints: 56, peakTokens: 33_459, compactions: 1, errors: 7, unanswered: 2,
   }],
   ['openhands-output/openhands-resolver-old-events.jsonl', { answers: 26, person: 2, context: 0, toolCalls: 26, usagePoints: 0, peakTokens: 0, compactions: 1, unanswered: 2 }],
+  ['swe-agent-traj/sweagent-marshmallow-function-calling.traj', {
+    // The collection's 9 calls are those of different ids.
+    answers: 13, person: 1, context: 0, toolCalls: 13, usagePoints: 0, peakTokens: 0,
+  }],
+  ['swe-agent-traj/sweagent-ctf-web-demo.traj', { answers: 21, person: 1, context: 20, toolCalls: 0, usagePoints: 0, peakTokens: 0, mostParallel: 0 }],
+  ['tau-bench/tau-gpt4o-airline-dev.json', {
+    // 14 runs, hence 13 boundaries. 221 calls stand in the file, each with its result; the collection says 195.
+    answers: 331, person: 124, context: 0, toolCalls: 221, usagePoints: 0, peakTokens: 0, compactions: 13,
+  }],
   ['copilot-cli-events/copilot-sonnet46.jsonl', {
     // The one message of the person stands between two texts of the tool; the third is a notification.
     answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,

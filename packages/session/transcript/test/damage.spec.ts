@@ -122,6 +122,17 @@ const LOGS: { [format: string]: Json[] } = {
 const DOCUMENTS: { [format: string]: Json } = {
   'openai-chat': CHAT,
   'mini-swe-agent-traj': { trajectory_format: 'mini-swe-agent-1.1', messages: CHAT },
+  'swe-agent-traj': {
+    trajectory: [],
+    history: [
+      { role: 'system', content: 's' },
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: 'a', tool_calls: [chatCall('x'), chatCall('y')] },
+      { role: 'tool', content: [text('r')], tool_call_ids: ['x', 'y'] },
+      { role: 'assistant', content: 'done' },
+    ],
+  },
+  'tau-bench': [{ task_id: 1, traj: CHAT }, { task_id: 2, traj: CHAT }],
   'gemini-cli-chat': {
     sessionId: 's',
     messages: [
