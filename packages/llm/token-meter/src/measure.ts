@@ -54,7 +54,7 @@ export interface TokenMeter {
   estimateEnvelope(system?: string, tools?: readonly ToolSchema[]): number
 }
 
-/** A meter of its own fold. @throws RangeError on an impossible `charsPerToken`. */
+/** A meter of its own fold. @throws what {@link estimator} throws. */
 export function tokenMeter(options: EstimatorOptions = {}): TokenMeter {
   const estimate = estimator(options)
   const fold = meterFold(estimate)
@@ -122,7 +122,7 @@ interface MeterState {
  */
 const MIN_SAMPLE_TOKENS = 1_000
 /**
- * Over the recorded sessions of `bench/meter.ts` (471 differences) the weighted median of the last 32 samples predicts a
+ * Over the recorded sessions that it was chosen on (471 differences of `bench/meter.ts`) the weighted median of the last 32 samples predicts a
  * difference within 7.4 % (median), the last 16 within 7.8 %, the last one alone within 9 %; unlike a sum it shrugs off the
  * odd answer whose request held what no log shows.
  */

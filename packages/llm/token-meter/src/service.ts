@@ -3,6 +3,7 @@ import { Context, Service } from '@deepseek-ai/cordis'
 import type { Message, ToolSchema } from '@deepseek-ai/dsh-llm'
 import type { FoldReader, Position } from '@deepseek-ai/dsh-session'
 import { z } from 'zod'
+import type { EstimatorOptions } from './estimate.ts'
 import { tokenMeter, type MeasureOptions, type Measurement, type TokenMeter } from './measure.ts'
 
 declare module '@deepseek-ai/cordis' {
@@ -19,13 +20,14 @@ const Config = z
   .prefault({})
 
 export class TokenMeterService extends Service implements TokenMeter {
-  static readonly Config = Config
+  static readonly Config: z.ZodType = Config
   /** The meter itself, for whoever asks often: a call through the context costs microseconds more. */
   readonly meter: TokenMeter
 
-  constructor(ctx: Context, config: z.output<typeof Config> = {}) {
+  /** @param options what the configuration may say, and what only code can: a subclass may count texts in a way of its own. */
+  constructor(ctx: Context, options: EstimatorOptions = {}) {
     super(ctx, 'tokenMeter')
-    const meter = tokenMeter(config)
+    const meter = tokenMeter(options)
     this.meter = meter
     ctx.on('session/loading', log => void meter.measure(log))
   }

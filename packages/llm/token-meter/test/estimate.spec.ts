@@ -100,6 +100,23 @@ describe('blocks and messages', () => {
   })
 })
 
+describe('a count from elsewhere', () => {
+  const words = (text: string): number => text.split(' ').length
+  const estimate = estimator({ textTokens: words })
+
+  it('takes the place of the estimate for every text, and what wraps it stays', () => {
+    const bare = estimator()
+    for (const wrap of [(text: string): ContentBlock => ({ type: 'text', text }), (text: string): ContentBlock => ({ type: 'tool-result', toolCallId: 'c', content: [{ type: 'text', text }] })]) {
+      expect(estimate.block(wrap('one two three')) - 3).toBe(bare.block(wrap('one two three')) - textTokens('one two three'))
+    }
+    expect(estimate.text('one two three')).toBe(3)
+  })
+
+  it('is no density', () => {
+    expect(() => estimator({ textTokens: words, charsPerToken: 4 })).toThrow(TypeError)
+  })
+})
+
 describe('one fixed density', () => {
   const estimate = estimator({ charsPerToken: 2.5 })
 
