@@ -5,6 +5,7 @@
  */
 import { claudeCode } from './claude-code.ts'
 import { codexRollout } from './codex-rollout.ts'
+import { copilotChatreplay } from './copilot-chatreplay.ts'
 import { copilotCliEvents } from './copilot-cli-events.ts'
 import { dshSession } from './dsh-session.ts'
 import type { DocumentFormat, LinesFormat } from './format.ts'
@@ -20,4 +21,4 @@ import { sweAgent } from './swe-agent.ts'
 import { tauBench } from './tau-bench.ts'
 
 export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext, openhandsOutput]
-export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, sweAgent, tauBench, miniSweAgent, openaiChat]
+export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, copilotChatreplay, sweAgent, tauBench, miniSweAgent, openaiChat]

@@ -69,6 +69,7 @@ export type TranscriptFormat =
   | 'kimi-wire'
   | 'kimi-context'
   | 'openhands-output'
+  | 'copilot-chatreplay'
   | 'gemini-cli-chat'
   | 'opencode-export'
   | 'swe-agent-traj'

@@ -107,6 +107,10 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // 14 runs, hence 13 boundaries. 221 calls stand in the file, each with its result; the collection says 195.
     answers: 331, person: 124, context: 0, toolCalls: 221, usagePoints: 0, peakTokens: 0, compactions: 13,
   }],
+  ['copilot-chatreplay/vscode-chatreplay.json', {
+    // Each of the two messages of the person stands between two texts of the tool; the fifth is what it says of the workspace.
+    answers: 4, person: 2, context: 5, toolCalls: 2, usagePoints: 4, peakTokens: 19_372,
+  }],
   ['copilot-cli-events/copilot-sonnet46.jsonl', {
     // The one message of the person stands between two texts of the tool; the third is a notification.
     answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,

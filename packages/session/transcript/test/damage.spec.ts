@@ -119,9 +119,22 @@ const LOGS: { [format: string]: Json[] } = {
   ],
 }
 
+const REPLAYED: Json[] = [
+  { role: 0, content: [{ type: 1, text: 's' }] },
+  { role: 1, content: [{ type: 1, text: 'a <userRequest>\ngo\n</userRequest>' }, { type: 3 }] },
+  { role: 2, content: [{ type: 1, text: 'a' }], toolCalls: [chatCall('x')] },
+  { role: 3, content: [{ type: 1, text: 'r' }], toolCallId: 'x' },
+]
+
 const DOCUMENTS: { [format: string]: Json } = {
   'openai-chat': CHAT,
   'mini-swe-agent-traj': { trajectory_format: 'mini-swe-agent-1.1', messages: CHAT },
+  'copilot-chatreplay': {
+    prompts: [
+      { prompt: 'go', logs: [{ kind: 'request', metadata: { model: 'm', tools: [], usage: { prompt_tokens: 5 } }, requestMessages: { messages: REPLAYED.slice(0, 2) }, response: { message: ['a'] } }] },
+      { prompt: 'go', logs: [{ kind: 'request', requestMessages: { messages: REPLAYED } }, { kind: 'toolCall', id: 'y', tool: 'f', args: '{}', response: ['r'] }] },
+    ],
+  },
   'swe-agent-traj': {
     trajectory: [],
     history: [

@@ -20,6 +20,7 @@ describe('each format is recognized by its content, and by no other', () => {
     ['dsh-session', jsonl({ type: 'session', version: 1, id: 's', createdAt: 1 })],
     ['gemini-cli-chat', JSON.stringify({ sessionId: 's', messages: [{ type: 'user', content: 'hi' }] })],
     ['opencode-export', JSON.stringify({ info: { id: 's' }, messages: [{ info: { role: 'user' }, parts: [{ type: 'text', text: 'hi' }] }] })],
+    ['copilot-chatreplay', JSON.stringify({ prompts: [{ prompt: 'hi', logs: [] }] })],
     ['swe-agent-traj', JSON.stringify({ trajectory: [], history: [{ role: 'user', content: 'hi' }] })],
     ['tau-bench', JSON.stringify([{ task_id: 0, traj: [{ role: 'user', content: 'hi' }] }])],
     ['mini-swe-agent-traj', JSON.stringify({ trajectory_format: 'mini-swe-agent-1.1', messages: [{ role: 'user', content: 'hi' }] })],
@@ -50,7 +51,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'a SWE-agent', 'tau-bench', 'OpenHands', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'chat replay', 'a SWE-agent', 'tau-bench', 'OpenHands', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 
