@@ -3,6 +3,7 @@
  * Without names, the quick set, which needs nothing installed; with `all` or the name of a figure, every library in peers/.
  */
 import { parseArgs } from 'node:util'
+import * as cache from './cache.ts'
 import * as corpus from './corpus.ts'
 import { FIGURES } from './figures.ts'
 import * as meter from './meter.ts'
@@ -10,7 +11,7 @@ import { recordInto } from './report.ts'
 import * as speed from './speed.ts'
 
 const FIGURE_NAMES = FIGURES.map(({ name }) => name)
-const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, corpus: corpus.run }
+const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, cache: cache.run, corpus: corpus.run }
 const NAMES = ['all', ...FIGURE_NAMES, ...Object.keys(OTHERS)]
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })
