@@ -87,6 +87,7 @@ export class AiSdkAdapter implements LlmAdapter {
       name: tool.name,
       ...(tool.description === undefined ? {} : { description: tool.description }),
       inputSchema: tool.parameters,
+      ...(dialect.strictTools === undefined ? {} : { strict: dialect.strictTools }),
     }))
     const marked = dialect.cacheMarks ? withCacheMarks(prompt, tools) : { prompt, tools }
     const choice = toolChoice === undefined || tools.length === 0 ? undefined : dialect.toolChoice(toolChoice)

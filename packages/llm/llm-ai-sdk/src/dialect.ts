@@ -9,8 +9,12 @@ import type { GenerateOptions, ToolChoice } from '@deepseek-ai/dsh-llm'
 export interface Dialect {
   /** Whether a tool result may hold images; otherwise they follow the results in a message of the user. */
   readonly imagesInResults: boolean
+  /** Whether a result can be marked as a failure beside its text; otherwise its words alone say so. */
+  readonly errorResults: boolean
   /** Whether the prompt cache works by markers in the request. */
   readonly cacheMarks: boolean
+  /** Whether a tool's schema is kept to strictly, which some providers do by themselves and thereby make every argument required. */
+  readonly strictTools?: false
   /** A call id as the wire accepts it; ids of another provider may come by. */
   callId(id: string): string
   toolChoice(choice: ToolChoice): LanguageModelV4ToolChoice | undefined
@@ -26,6 +30,7 @@ function anyChoice(choice: ToolChoice): LanguageModelV4ToolChoice {
 
 export const OPENAI_COMPATIBLE: Dialect = {
   imagesInResults: false,
+  errorResults: false,
   cacheMarks: false,
   callId: asItIs,
   toolChoice: anyChoice,
@@ -34,6 +39,7 @@ export const OPENAI_COMPATIBLE: Dialect = {
 
 export const ANTHROPIC: Dialect = {
   imagesInResults: true,
+  errorResults: true,
   cacheMarks: true,
   callId: id => id.replace(/[^a-zA-Z0-9_-]/g, '_'),
   /** Another tool choice than in the request before empties the cache of all messages, so `none` is left to the words of the request. */
@@ -44,7 +50,9 @@ export const ANTHROPIC: Dialect = {
 /** Nothing is stored there: reasoning comes back encrypted and is sent back, and one key keeps a session on one cache. */
 export const OPENAI: Dialect = {
   imagesInResults: true,
+  errorResults: false,
   cacheMarks: false,
+  strictTools: false,
   callId: asItIs,
   toolChoice: anyChoice,
   providerOptions: ({ sessionId }) => ({ openai: { store: false, ...(sessionId === undefined ? {} : { promptCacheKey: sessionId }) } }),
@@ -52,6 +60,7 @@ export const OPENAI: Dialect = {
 
 export const GOOGLE: Dialect = {
   imagesInResults: true,
+  errorResults: true,
   cacheMarks: false,
   callId: asItIs,
   toolChoice: anyChoice,

@@ -9,7 +9,7 @@ import { classifyFailure, LlmError, messageOf, type LlmFailure, type ProviderErr
 const MESSAGE_CHARS_MAX = 1_000
 
 export interface ErrorContext {
-  /** Texts that no failure may show. */
+  /** Texts that no failure may show; none of them empty. */
   readonly secrets: readonly string[]
   /** Milliseconds since 1970. */
   readonly now: number
@@ -64,7 +64,7 @@ function retryAfter(headers: { readonly [name: string]: string }, body: string, 
 }
 
 function redact(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '***')), text)
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
 }
 
 function clip(text: string): string {

@@ -22,14 +22,14 @@ export class IdleWatch {
       return await work
     } finally {
       clearTimeout(this.timer)
+      this.timer = undefined
     }
   }
 
   /** The global fetch, watched: every piece of the answer starts the wait anew. */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const response = await fetch(input, init)
-    const { timer } = this
-    timer?.refresh()
+    this.timer?.refresh()
     if (response.body === null) return response
     const watched = new TransformStream<Uint8Array, Uint8Array>({
       transform: (bytes, out) => {

@@ -70,7 +70,6 @@ export class PartReader {
         break
       case 'tool-result':
       case 'tool-approval-request':
-      case 'custom':
       case 'reasoning-file':
         this.drop(part.type)
         break
@@ -82,6 +81,7 @@ export class PartReader {
         yield { type: 'finish', reason: finishOf(part.finishReason, this.nextIndex === 0) }
         break
       }
+      case 'custom': // what a provider tells beside its answer
       case 'source':
       case 'stream-start':
       case 'response-metadata':

@@ -19,7 +19,7 @@ export interface PromptInput {
   readonly model: string
   readonly system?: string
   readonly messages: readonly Message[]
-  readonly dialect: Pick<Dialect, 'imagesInResults' | 'callId'>
+  readonly dialect: Pick<Dialect, 'imagesInResults' | 'errorResults' | 'callId'>
   /** Whether the model is known not to read images; it is then told that there was one. */
   readonly blind: boolean
 }
@@ -89,7 +89,8 @@ function assistantContent(message: Message, input: PromptInput, leaveOut: (block
   return message.content.flatMap((block): AssistantContent => {
     switch (block.type) {
       case 'text':
-        return isBlank(block.text) ? [] : [{ type: 'text', text: block.text, ...options(block.providerMetadata) }]
+        // A text of nothing may carry a signature that its maker wants back.
+        return isBlank(block.text) && !(isOwn && block.providerMetadata) ? [] : [{ type: 'text', text: block.text, ...options(block.providerMetadata) }]
       case 'reasoning':
         return isOwn ? [{ type: 'reasoning', text: block.text, ...options(block.providerMetadata) }] : []
       case 'tool-call': {
@@ -136,13 +137,13 @@ function resultPart(
   { toolCallId, isError }: ToolResultBlock,
   parts: (LanguageModelV4TextPart | LanguageModelV4FilePart)[],
   toolName: string,
-  { imagesInResults, callId }: PromptInput['dialect'],
+  { imagesInResults, errorResults, callId }: PromptInput['dialect'],
 ): { part: LanguageModelV4ToolResultPart; images: LanguageModelV4FilePart[] } {
   const images = parts.filter(part => part.type === 'file')
   const base = { type: 'tool-result' as const, toolCallId: callId(toolCallId), toolName }
   if (images.length > 0 && imagesInResults) return { part: { ...base, output: { type: 'content', value: parts } }, images: [] }
   const value = parts.map(part => (part.type === 'text' ? part.text : UNSEEN_IMAGE)).join('\n')
-  return { part: { ...base, output: { type: isError ? 'error-text' : 'text', value } }, images }
+  return { part: { ...base, output: { type: isError && errorResults ? 'error-text' : 'text', value } }, images }
 }
 
 /** Some providers refuse texts of white space alone, and none can do anything with them. */

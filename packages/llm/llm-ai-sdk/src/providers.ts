@@ -39,12 +39,13 @@ export function createAdapter(settings: AdapterSettings): AiSdkAdapter {
 
 /** What an adapter of any family is made with. */
 export function commonInit({ provider, baseURL, apiKey, keyFrom, models = {}, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family'>) {
+  const { host, password } = new URL(baseURL)
   return {
     provider,
     models,
     idleMs,
-    origin: `${new URL(baseURL).host}, ${apiKey === undefined ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
-    secrets: apiKey === undefined ? [] : [apiKey],
+    origin: `${host}, ${apiKey === undefined ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
+    secrets: [apiKey ?? '', decodeURIComponent(password), password].filter(secret => secret !== ''),
     ...(notice === undefined ? {} : { notice }),
   }
 }

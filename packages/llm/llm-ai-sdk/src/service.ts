@@ -7,9 +7,8 @@ import type { z } from 'zod'
 import { configSchema, settingsOf } from './config.ts'
 import { createAdapter } from './providers.ts'
 
-export function aiSdk(ctx: Context, config: z.input<typeof configSchema> = {}): void {
-  const { idleMs, ...rest } = configSchema.parse(config)
-  for (const settings of settingsOf(rest, process.env)) {
+export function aiSdk(ctx: Context, { idleMs, ...config }: z.output<typeof configSchema>): void {
+  for (const settings of settingsOf(config, process.env)) {
     ctx.llm.registerAdapter(createAdapter({
       ...settings,
       ...(idleMs === undefined ? {} : { idleMs }),

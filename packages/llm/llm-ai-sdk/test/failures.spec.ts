@@ -152,6 +152,13 @@ it('a key that no header can carry is in no failure', async () => {
   expect((error as LlmError).message).not.toMatch(/sk-two|lines/)
 })
 
+it('a password in the address is in no failure and not in the origin', async () => {
+  const to = createAdapter({ provider: 'p', family: 'openai-compatible', baseURL: server.url.replace('//', '//me:pass%2Fword@') })
+  const { error } = await listen(to)
+  expect((error as LlmError).message).not.toMatch(/pass/)
+  expect(to.origin).not.toMatch(/pass/)
+})
+
 it('an effort that nobody knows is refused before anything is sent', async () => {
   const before = server.requests.length
   const { error } = await listen(adapter(), { reasoningEffort: 'auto' })

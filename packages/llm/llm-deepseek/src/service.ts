@@ -10,8 +10,7 @@ import { deepseekOf } from './environment.ts'
 
 const configSchema = endpointSchema.extend({ idleMs: idleMsSchema }).prefault({})
 
-export function deepseek(ctx: Context, config: z.input<typeof configSchema> = {}): void {
-  const { idleMs, ...endpoint } = configSchema.parse(config)
+export function deepseek(ctx: Context, { idleMs, ...endpoint }: z.output<typeof configSchema>): void {
   const settings = { baseURL: DEEPSEEK_ENDPOINT, ...deepseekOf(process.env), ...configured(endpoint) }
   const { apiKey } = settings
   if (apiKey === undefined) return
