@@ -9,9 +9,10 @@ import { FIGURES } from './figures.ts'
 import * as meter from './meter.ts'
 import { recordInto } from './report.ts'
 import * as speed from './speed.ts'
+import * as tui from './tui.ts'
 
 const FIGURE_NAMES = FIGURES.map(({ name }) => name)
-const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, cache: cache.run, corpus: corpus.run }
+const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, cache: cache.run, corpus: corpus.run, tui: tui.run }
 const NAMES = ['all', ...FIGURE_NAMES, ...Object.keys(OTHERS)]
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

@@ -10,10 +10,13 @@ import { counted } from './words.ts'
 /** Arguments that say most by themselves, in this order. */
 const TELLING = ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'name']
 
-/** What a call is about, on one line; empty where its arguments say nothing. */
+/** The first telling argument of a call that is still being written, as far as it is. */
+const PARTIAL = new RegExp(`"(?:${TELLING.join('|')})"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`)
+
+/** What a call is about, on one line, also while it is being written; empty where its arguments say nothing. */
 export function argumentsLine(written: string): string {
   const args = parsed(written)
-  if (args === null) return oneLine(written)
+  if (args === null) return oneLine(PARTIAL.exec(written)?.[1]?.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1') ?? '')
   const telling = TELLING.filter(key => typeof args[key] === 'string' && args[key] !== '')
   const [first, second] = telling.map(key => String(args[key]))
   if (first === undefined) return Object.keys(args).length === 0 ? '' : oneLine(JSON.stringify(args))
@@ -47,6 +50,7 @@ export function outcomeLine({ content, isError, error, meta }: Outcome): string 
     return `+${added} −${removed}`
   }
   const text = clean(textOf(content)).trim()
+  if (error?.code === 'ABORTED') return 'cancelled'
   if (isError) return text === '' ? (error?.code ?? 'failed') : oneLine(text.split('\n', 1)[0]!)
   const lines = text === '' ? 0 : text.split('\n').length
   if (lines === 1 && text.length <= 60) return text

@@ -150,7 +150,7 @@ export class Chat implements ScreenHost {
     const ms = Date.now() - (live.turnStartedAt ?? Date.now())
     if (live.retry !== null) {
       const seconds = Math.max(0, Math.ceil((live.retry.until - Date.now()) / 1_000))
-      return { words: `${live.retry.reason} · trying again in ${seconds}s`, ms }
+      return { words: `${live.retry.reason} · again in ${seconds}s ·`, ms }
     }
     return { words: this.words(), ms }
   }
@@ -181,6 +181,10 @@ export class Chat implements ScreenHost {
     return this.current.status === 'running'
   }
 
+  isInTurn(): boolean {
+    return openTurn(this.current.session) !== null
+  }
+
   commands(): SlashCommand[] {
     return this.ctx.commands.list().map(({ name, description }) => ({
       name,
@@ -193,7 +197,7 @@ export class Chat implements ScreenHost {
     try {
       if (words === '') this.current.wake()
       else if (parseCommand(words) !== null) void this.execute(words)
-      else if (when === 'now' && openTurn(this.current.session) !== null) this.current.steer(words)
+      else if (when === 'now' && this.isInTurn()) this.current.steer(words)
       else this.current.send(words)
     } catch (error) {
       this.notice(`This could not be said: ${messageOf(error)}`, 'warning')
@@ -327,7 +331,7 @@ export class Chat implements ScreenHost {
       ctx.on('compaction/rung', (session, rung) => changes(isShown(session), () => this.shown.live.rungs.push(rung))),
       ctx.on('compaction/notice', (session, notice) => changes(isShown(session), () => this.shown.notice(notice, 'info'))),
       ctx.on('llm/retry-wait', (session, { failure, until, retry, maxRetries }) =>
-        changes(isShown(session), () => void (this.shown.live.retry = { reason: `${failure.code} (${retry} of ${maxRetries})`, until }))),
+        changes(isShown(session), () => void (this.shown.live.retry = { reason: `${failure.code} · try ${retry + 1} of ${maxRetries + 1}`, until }))),
       ctx.on('llm/retry-wait-ended', session => changes(isShown(session), () => void (this.shown.live.retry = null))),
       // Prepended: a person's choice is what the others judge.
       ctx.on('agent/request', async (event, next) => {

@@ -24,6 +24,8 @@ export interface ScreenHost {
   doing(): Activity['doing']
   waiting(): Parameters<typeof waitingLines>[0]
   isWorking(): boolean
+  /** Whether a step runs that words could join. */
+  isInTurn(): boolean
   commands(): SlashCommand[]
   estimateMessage: Surroundings['estimateMessage']
   /** What a person said: for now, or for after the turn. Empty words let go on what waits. */
@@ -44,6 +46,9 @@ const QUIT_MS = 2_000
 const WHEEL_LINES = 3
 /** Lines that the transcript keeps, whatever stands below it. */
 const MIN_TRANSCRIPT_ROWS = 3
+
+/** Screens with so many rows can do without one. */
+const AIRY_ROWS = 20
 
 /** A mouse report: button, column, row, press or release. */
 // oxlint-disable-next-line no-control-regex
@@ -138,7 +143,8 @@ export class Screen implements Component {
     const waiting = waitingLines(host.waiting(), width, theme)
     const room = rows - MIN_TRANSCRIPT_ROWS - 2 - waiting.length
     const input = this.panel === null ? this.editor.render(width) : this.panel.draw(width, room)
-    const footer = [activity, ...waiting, ...input, statusLine(host.status(), width, theme)].slice(-rows)
+    const air = rows >= AIRY_ROWS ? [''] : []
+    const footer = [...air, activity, ...waiting, ...input, statusLine(host.status(), width, theme)].slice(-rows)
     const transcript = this.transcript({ theme, width, now, spinner, estimateMessage: host.estimateMessage }, rows - footer.length)
     return [...transcript, ...footer].map(line => fit(line, width))
   }
@@ -160,9 +166,10 @@ export class Screen implements Component {
     if (this.chosen !== null) return [['↑↓', 'choose'], ['Enter', 'open or fold'], ['Esc', 'back']]
     if (!this.viewport.follows) return [['Esc', 'to the end'], ['PgUp PgDn', 'scroll'], ['Ctrl+O', 'open']]
     const back = this.host.waiting().length > 0 ? ([['Alt+↑', 'take back']] as const) : []
-    if (this.host.isWorking()) return [['Esc', 'stop'], ['Enter', 'say after this step'], ['Alt+Enter', 'after this turn'], ...back]
+    if (this.host.isInTurn()) return [['Esc', 'stop'], ['Enter', 'say after this step'], ['Alt+Enter', 'after this turn'], ...back]
+    if (this.host.isWorking()) return [['Esc', 'stop'], ['Enter', 'say next'], ...back]
     if (back.length > 0) return [['Enter', 'go on'], ...back]
-    return [['/help', ''], ['Ctrl+O', 'look back'], ['Ctrl+J', 'new line'], ['Ctrl+D', 'quit']]
+    return [['/', 'commands'], ['Ctrl+O', 'look back'], ['Ctrl+J', 'new line'], ['Ctrl+D', 'quit']]
   }
 
   /** Whether the key was meant for the screen, and not for the editor or the panel. */

@@ -18,7 +18,7 @@ const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u20
 /** A progress bar overwrites its line: what was written last is what stays. */
 const OVERWRITTEN = /[^\n]*\r(?!\n|$)/g
 
-const TAB = '    '
+const TAB_COLUMNS = 4
 
 /** Lines of text without anything that a terminal would act on. */
 export function clean(text: string): string {
@@ -28,9 +28,15 @@ export function clean(text: string): string {
     .replace(/\r+(?=\n|$)/g, '')
     .replace(OVERWRITTEN, '')
     .replace(/[\u2028\u2029]/g, '\n')
-    .replace(/\t/g, TAB)
+    .replace(/[^\t\n]*\t/g, expandTab)
     .replace(CONTROLS, '�')
     .replace(INVISIBLE, '')
+}
+
+/** To the next stop; counted in characters from the tab before, so that columns of ASCII stay columns. */
+function expandTab(words: string): string {
+  const length = words.length - 1
+  return words.slice(0, -1) + ' '.repeat(TAB_COLUMNS - (length % TAB_COLUMNS))
 }
 
 /** Clean, and on one line. */
