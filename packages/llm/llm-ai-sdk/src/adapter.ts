@@ -14,7 +14,7 @@ export interface AiSdkInit {
   readonly provider: string
   readonly dialect: Dialect
   /** A model that sends through the given fetch. */
-  open(model: string, fetch: typeof globalThis.fetch): LanguageModelV4
+  open(model: string, fetch: typeof globalThis.fetch): Promise<LanguageModelV4>
   /** The default first. */
   readonly models: { readonly [model: string]: ModelInfo }
   readonly origin: string
@@ -53,7 +53,7 @@ export class AiSdkAdapter implements LlmAdapter {
     const signal = request.signal === undefined ? closing.signal : AbortSignal.any([request.signal, closing.signal])
     const parts = new PartReader()
     try {
-      const model = this.init.open(request.model, idle.fetch)
+      const model = await this.init.open(request.model, idle.fetch)
       const { stream } = await idle.during(untilAborted(Promise.resolve(model.doStream(this.callOptions(request, signal))), signal))
       const reader = stream.getReader()
       for (;;) {

@@ -1,10 +1,8 @@
 /**
  * Providers: settings become an adapter.
+ *
+ * The package of a family is loaded by its first request: nobody waits for four of them who asks one.
  */
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createGoogle } from '@ai-sdk/google'
-import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { ModelInfo } from '@deepseek-ai/dsh-llm'
 import { AiSdkAdapter, type AiSdkInit } from './adapter.ts'
 import { ANTHROPIC, GOOGLE, OPENAI, OPENAI_COMPATIBLE } from './dialect.ts'
@@ -54,23 +52,25 @@ const FAMILIES: { readonly [family in Family]: (settings: AdapterSettings) => Pi
   anthropic: ({ baseURL, apiKey = '', models }) => ({
     dialect: ANTHROPIC,
     models: withConfigured(ANTHROPIC_MODELS, models),
-    open: (model, fetch) => createAnthropic({ baseURL, apiKey, fetch })(model),
+    open: async (model, fetch) => (await import('@ai-sdk/anthropic')).createAnthropic({ baseURL, apiKey, fetch })(model),
   }),
   openai: ({ baseURL, apiKey = '', models }) => ({
     dialect: OPENAI,
     models: withConfigured(OPENAI_MODELS, models),
-    open: (model, fetch) => createOpenAI({ baseURL, apiKey, fetch }).responses(model),
+    open: async (model, fetch) => (await import('@ai-sdk/openai')).createOpenAI({ baseURL, apiKey, fetch }).responses(model),
   }),
   google: ({ baseURL, apiKey = '', models }) => ({
     dialect: GOOGLE,
     models: withConfigured(GOOGLE_MODELS, models),
-    open: (model, fetch) => createGoogle({ baseURL, apiKey, fetch })(model),
+    open: async (model, fetch) => (await import('@ai-sdk/google')).createGoogle({ baseURL, apiKey, fetch })(model),
   }),
   'openai-compatible': ({ provider, baseURL, apiKey, models = {} }) => ({
     dialect: OPENAI_COMPATIBLE,
     models,
-    open: (model, fetch) =>
-      createOpenAICompatible({ name: provider, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(model),
+    open: async (model, fetch) => {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      return createOpenAICompatible({ name: provider, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(model)
+    },
   }),
 }
 

@@ -1,7 +1,6 @@
 /**
  * The adapter of DeepSeek: an OpenAI-compatible endpoint with its own rules of the wire.
  */
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { AiSdkAdapter, commonInit, OPENAI_COMPATIBLE, withConfigured, type AdapterSettings } from '@deepseek-ai/dsh-llm-ai-sdk'
 import { DEEPSEEK_MODELS } from './models.ts'
 import { deepseekBody, deepseekHeaders, deepseekUsage } from './wire.ts'
@@ -17,11 +16,13 @@ export function createDeepseek(settings: DeepseekSettings): AiSdkAdapter {
     dialect: OPENAI_COMPATIBLE,
     models: withConfigured(DEEPSEEK_MODELS, settings.models),
     headers: deepseekHeaders,
-    open: (model, fetch) =>
-      createOpenAICompatible({
+    open: async (model, fetch) => {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible') // only now: not everybody who may ask does
+      return createOpenAICompatible({
         name: 'deepseek', baseURL, apiKey, fetch, includeUsage: true,
         transformRequestBody: deepseekBody,
         convertUsage: deepseekUsage,
-      })(model),
+      })(model)
+    },
   })
 }
