@@ -1,13 +1,13 @@
 /**
- * `dsh` and `dsh chat`: the agent in a terminal.
+ * `dsh` and `dsh chat`: the agent in a terminal; without a key what can be shown without one.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { Agent } from '@deepseek-ai/dsh-agent'
-import { wakingInput } from '@deepseek-ai/dsh-agent'
+import type {} from '@deepseek-ai/dsh-tui'
 import { bootComposition, withServices } from './composition.ts'
 import { CONVERSATION_SERVICES, openConversation, type ConversationFlags } from './conversation.ts'
 import { demo } from './demo.ts'
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
+import { firstRun } from './first-run.ts'
 
 export interface ChatCommand extends ConversationFlags {
   /** The command was typed, not only meant. */
@@ -15,31 +15,31 @@ export interface ChatCommand extends ConversationFlags {
 }
 
 export async function chat(command: ChatCommand): Promise<ExitCode> {
-  if (!isTerminal()) {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
     if (command.asked) throw new UsageError('a chat needs a terminal; dsh run "…" answers one prompt without')
     return demo(command)
   }
   const root = await bootComposition(command, { dir: command.dir })
   try {
-    return await withServices(root, [...CONVERSATION_SERVICES, 'tui'], ctx => talk(ctx, command))
+    if (root.get('llm')?.list().length !== 0) return await withServices(root, [...CONVERSATION_SERVICES, 'tui'], ctx => talk(ctx, command))
   } finally {
     await root.fiber.dispose()
   }
+  return firstRun(command)
 }
 
 async function talk(ctx: Context, command: ChatCommand): Promise<ExitCode> {
   const conversation = await openConversation(ctx, command)
-  const { agent, session } = conversation
+  const { agent } = conversation
+  agent.wake() // input that a crash left waiting
+  let last = agent
   try {
-    if (wakingInput(session) !== null) agent.wake()
-    await (ctx as unknown as { tui: { run(options: { agent: Agent }): Promise<void> } }).tui.run({ agent })
+    last = await ctx.tui.run({ agent })
   } finally {
+    await ctx.agents.release(last)
+    await ctx.sessions.close(last.session)
     await conversation.close()
   }
-  process.stdout.write(`To go on with this conversation: dsh --resume ${session.id}\n`)
+  process.stdout.write(`To go on with this conversation: dsh --resume ${last.id}\n`)
   return EXIT.clean
-}
-
-function isTerminal(): boolean {
-  return process.stdin.isTTY === true && process.stdout.isTTY === true
 }

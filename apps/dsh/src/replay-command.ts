@@ -13,9 +13,9 @@ import { EXIT, UsageError, type ExitCode } from './exit.ts'
 import { Progress } from './progress.ts'
 import { replayReport } from './replay-outcome.ts'
 import { violationsOf, type ReplayReport } from './replay-report.ts'
-import { replay, type Replayed } from './replay.ts'
+import { replay, type Replayed, type ReplayOptions, type ReplayProgress } from './replay.ts'
 import { renderReport } from './report.ts'
-import { scriptedSummarizer, type ScriptedSummarizer } from './scripted-summarizer.ts'
+import { scriptedSummarizer } from './scripted-summarizer.ts'
 import type { SummarizerFault } from './summarizer-faults.ts'
 
 export interface ReplayCommand {
@@ -60,10 +60,13 @@ export async function replayIn(
   ctx: Context,
   sessionDir: string,
   transcript: Transcript,
-  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath' | 'summarizerFaults'> & { readonly summaries?: ScriptedSummarizer['answer'] | undefined },
+  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath' | 'summarizerFaults'> & Pick<ReplayOptions, 'summaries' | 'audience'>,
 ): Promise<ReplayedIn> {
   const progress = new Progress(process.stderr)
-  const options = { ...settings, transcript, onProgress: (at: Parameters<Progress['tell']>[0]) => progress.tell(at) }
+  const onProgress = (at: ReplayProgress): void => {
+    if (settings.audience === undefined) progress.tell(at) // they see for themselves
+  }
+  const options = { ...settings, transcript, onProgress }
   try {
     if (invariants) await ctx.plugin(InvariantService)
     const replayed = await writable(requestsPath, path => replay(ctx, { ...options, requestsPath: path }))

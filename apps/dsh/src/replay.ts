@@ -11,7 +11,7 @@ import type { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepEvent } from '@deepseek-ai/dsh-agent'
 import { recordCompaction } from '@deepseek-ai/dsh-compaction'
 import type {} from '@deepseek-ai/dsh-compaction-basic'
-import type { LlmRequest, StreamChunk } from '@deepseek-ai/dsh-llm'
+import { pause, type LlmRequest, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import { RecordedAdapter, type RecordedAnswer, type RecordedInit } from '@deepseek-ai/dsh-llm-recorded'
 import { isSurfaceEvent, messageOfEvent, PERSON_SOURCE, type MessageSource, type Seq, type Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import type { AnswerItem, CompactionItem, InputItem, Transcript } from '@deepseek-ai/dsh-transcript'
@@ -46,6 +46,11 @@ export interface ReplayOptions {
   /** Where every request is written to. */
   readonly requestsPath?: string | undefined
   readonly onProgress: (progress: ReplayProgress) => void
+  /**
+   * Who watches from the first answer on: the replay goes at a pace that a person can follow, leaves aside what they type, and
+   * ends early when they leave. The session is closed once they have left.
+   */
+  readonly audience?: ((agent: Agent) => Promise<unknown>) | undefined
 }
 
 export interface Replayed {
@@ -65,6 +70,10 @@ export interface Replayed {
 const GO_ON = 'Continue.'
 const REPLAY_SOURCE: MessageSource = { kind: 'replay' }
 const CONTEXT_SOURCE: MessageSource = { kind: 'context' }
+
+/** Before each answer, where somebody watches. */
+const PACE_MS = 80
+const AUDIENCE_LEFT = 'the audience left'
 
 /** @throws Error naming the services that the composition lacks. */
 export async function replay(ctx: Context, options: ReplayOptions): Promise<Replayed> {
@@ -93,6 +102,7 @@ class Replay {
   private readonly prompted = { count: 0, line: 0 }
   /** Ordinal of the newest step, over all turns. */
   private step = 0
+  private isDeserted = false
 
   static async start(ctx: Context, options: ReplayOptions): Promise<Replay> {
     return new Replay(ctx, options, await ctx.sessions.create())
@@ -135,15 +145,24 @@ class Replay {
 
   async play(): Promise<Replayed> {
     const { ctx, session, requests, prompted, clock } = this
-    const stopped = await this.toTheEnd().finally(() => requests.close())
+    const [stopped] = await Promise.all([this.toTheEnd().finally(() => requests.close()), this.watched()])
     await ctx.sessions.close(session)
     return { session, requests, compactions: this.compactions.rows, prompted, stopped, wallMs: clock.wallMs, ownMs: clock.ownMs }
+  }
+
+  private async watched(): Promise<void> {
+    const { audience } = this.options
+    if (audience === undefined) return
+    await audience(this.agent)
+    this.isDeserted = true
+    this.agent.cancel(AUDIENCE_LEFT)
   }
 
   /** Null at the end of the recording, otherwise why it was not reached. */
   private async toTheEnd(): Promise<string | null> {
     const { stage, agent } = this
     while (stage.current.answer !== null) {
+      if (this.isDeserted || this.ctx.agents.get(agent.id) !== agent) return AUDIENCE_LEFT
       this.open(stage.current.lead, stage.current.answer.item)
       await agent.whenIdle()
       if (stage.given < stage.opened) return this.lastFailure()
@@ -203,9 +222,11 @@ class Replay {
     }
   }
 
-  private beforeStep({ agent, signal }: PreStepEvent): void {
+  private beforeStep(event: PreStepEvent): void {
     const { stage } = this
+    const { agent, signal } = event
     if (agent !== this.agent) return
+    if (this.options.audience !== undefined) event.messages = event.messages.filter(({ source }) => source.kind === REPLAY_SOURCE.kind || stage.expects(source.inputId))
     if (stage.cutShort !== null) {
       agent.cancel(stage.cutShort)
       signal.throwIfAborted()
@@ -231,6 +252,7 @@ class Replay {
     clock.elsewhere(() => this.requests.take(options, ordinary ? this.step : this.step + 1))
     const answer = ordinary ? (stage.current.answer?.item ?? null) : null
     let blocksLeft = answer?.interrupted === true ? answer.content.length : Infinity
+    if (answer !== null && this.options.audience !== undefined) await clock.elsewhereUntil(pause(PACE_MS, options.signal))
     const chunks = next()[Symbol.asyncIterator]()
     try {
       for (;;) {

@@ -47,6 +47,11 @@ export class Stage {
     this.awaited.set(inputId, itemIndex)
   }
 
+  /** Whether this is input of the recording. */
+  expects(inputId: string | undefined): boolean {
+    return inputId !== undefined && this.awaited.has(inputId)
+  }
+
   entered(itemIndex: number, seq: Seq): void {
     this.entries.set(itemIndex, seq)
   }
