@@ -42,6 +42,11 @@ interface CompactionDraft {
 /** A place in the conversation, before it is known which drafts become items. */
 export type ItemDraft = InputItem | AnswerDraft | CompactionDraft
 
+interface Envelope {
+  readonly system?: string | undefined
+  readonly tools?: readonly ToolSchema[] | undefined
+}
+
 interface OpenCall {
   readonly answer: AnswerDraft
   readonly slot: number
@@ -55,6 +60,7 @@ export class TranscriptBuilder {
   private readonly skips = new Map<string, { count: number; line: number }>()
   private readonly usedCallIds = new Set<string>()
   private readonly openCalls = new Map<string, OpenCall[]>()
+  private first: Envelope | null = null
   /** Where another conversation begins, until something of it is known. */
   private boundaryLine: number | null = null
 
@@ -124,6 +130,13 @@ export class TranscriptBuilder {
     else this.push({ kind: 'compaction', ...init, content })
   }
 
+  /** What a request had around its messages: the first is the transcript's, others are counted. */
+  envelope(envelope: Envelope, line: number): void {
+    this.first ??= envelope
+    if (envelope.system !== this.first.system) this.skip('later system prompt', line)
+    if (JSON.stringify(envelope.tools) !== JSON.stringify(this.first.tools)) this.skip('later set of tools', line)
+  }
+
   /**
    * What follows is another conversation, whose model saw nothing of the ones before. A Transcript is one conversation, so
    * its begin is a compaction that keeps nothing; call ids are only known within a conversation.
@@ -133,13 +146,14 @@ export class TranscriptBuilder {
     if (this.drafts.length > 0) this.boundaryLine = line
   }
 
-  finish(rest: { system?: string | undefined; tools?: readonly ToolSchema[] | undefined; model?: string | undefined }): Transcript {
+  finish({ model }: { model?: string | undefined } = {}): Transcript {
     const items = this.items()
+    const { system = '', tools = [] } = this.first ?? {}
     return {
       format: this.format,
-      model: mostFrequentModel(items) ?? rest.model ?? null,
-      ...(rest.system === undefined || rest.system === '' ? {} : { system: rest.system }),
-      ...(rest.tools === undefined || rest.tools.length === 0 ? {} : { tools: rest.tools }),
+      model: mostFrequentModel(items) ?? model ?? null,
+      ...(system === '' ? {} : { system }),
+      ...(tools.length === 0 ? {} : { tools }),
       items,
       skipped: [...this.skips].map(([reason, { count, line }]): Skipped => ({ reason, count, line })),
     }

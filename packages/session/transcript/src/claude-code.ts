@@ -75,7 +75,7 @@ class Reader {
   finish() {
     if (this.boundary !== null) this.builder.skip('compaction without a summary', this.boundary.line)
     this.queue.finish()
-    return this.builder.finish({})
+    return this.builder.finish()
   }
 
   private liveLine(line: Line): void {

@@ -43,7 +43,6 @@ export const codexRollout: LinesFormat = {
 
 class Reader {
   private readonly builder: TranscriptBuilder
-  private system: string | undefined
   private model: string | undefined
   private step: { content: ContentBlock[]; line: number } | null = null
   /** The last answer, while its usage is not known. */
@@ -58,8 +57,7 @@ class Reader {
     const payload = objectAt(value, 'payload') ?? {}
     switch (value.type) {
       case 'session_meta':
-        this.system ??= stringAt(objectAt(payload, 'base_instructions') ?? {}, 'text') ?? stringAt(payload, 'instructions')
-        return
+        return this.builder.envelope({ system: stringAt(objectAt(payload, 'base_instructions') ?? {}, 'text') ?? stringAt(payload, 'instructions') }, line)
       case 'turn_context':
         this.model = stringAt(payload, 'model') ?? this.model
         return
@@ -76,7 +74,7 @@ class Reader {
 
   finish() {
     this.closeStep()
-    return this.builder.finish({ system: this.system, model: this.model })
+    return this.builder.finish({ model: this.model })
   }
 
   private responseItem(item: JsonObject, line: number): void {

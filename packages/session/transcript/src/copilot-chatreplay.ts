@@ -12,8 +12,8 @@
  *
  * A place is the 1-based number of a log entry, counted through all prompts.
  */
-import type { ContentBlock, ToolSchema } from '@deepseek-ai/dsh-llm'
 import { textOf } from '@deepseek-ai/dsh-llm'
+import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { callBlock, textBlock, type AnswerDraft, type TranscriptBuilder } from './builder.ts'
 import { chatTools } from './chat.ts'
 import type { DocumentFormat } from './format.ts'
@@ -50,7 +50,7 @@ export const copilotChatreplay: DocumentFormat = {
       for (const entry of arrayAt(prompt, 'logs')) reader.entry(isObject(entry) ? entry : {}, stringAt(prompt, 'prompt') ?? '', (line += 1))
     }
     reader.answer([])
-    return builder.finish({ system: reader.system, tools: reader.tools })
+    return builder.finish()
   },
 }
 
@@ -62,8 +62,6 @@ interface Asked {
 }
 
 class Reader {
-  system: string | undefined
-  tools: readonly ToolSchema[] | undefined
   private readonly builder: TranscriptBuilder
   private asked: Asked | null = null
   /** Of the messages sent, without the system's: those that are items already. */
@@ -138,11 +136,7 @@ class Reader {
 
   private envelope(messages: readonly JsonObject[], given: readonly unknown[], line: number): void {
     const system = messages.map(message => textOf(this.blocks(message.content, line))).join('\n\n')
-    const tools = chatTools(this.builder, given)
-    if (this.tools !== undefined && system !== this.system) this.builder.skip('later system prompt', line)
-    if (this.tools !== undefined && JSON.stringify(tools) !== JSON.stringify(this.tools)) this.builder.skip('later set of tools', line)
-    this.system ??= system
-    this.tools ??= tools
+    this.builder.envelope({ system, tools: chatTools(this.builder, given) }, line)
   }
 
   private answerBlocks(message: JsonObject, line: number): ContentBlock[] {

@@ -21,23 +21,15 @@ export const copilotCliEvents: LinesFormat = {
   },
 
   read(lines, builder) {
-    let system: string | undefined
-    for (const { line, value } of lines) {
-      const data = objectAt(value, 'data') ?? {}
-      if (value.type !== 'system.message') {
-        readEvent(builder, String(value.type), data, line)
-        continue
-      }
-      const content = stringAt(data, 'content')
-      if (system !== undefined && content !== system) builder.skip('later system prompt', line)
-      system ??= content
-    }
-    return builder.finish({ system })
+    for (const { line, value } of lines) readEvent(builder, String(value.type), objectAt(value, 'data') ?? {}, line)
+    return builder.finish()
   },
 }
 
 function readEvent(builder: TranscriptBuilder, type: string, data: JsonObject, line: number): void {
   switch (type) {
+    case 'system.message':
+      return builder.envelope({ system: stringAt(data, 'content') }, line)
     case 'user.message': {
       const words = stringAt(data, 'content') ?? ''
       for (const _ of arrayAt(data, 'attachments')) builder.skip("attachment of a person's message", line)

@@ -5,7 +5,7 @@
  * Checkpoints, rewrites and `compaction/*` are not, whoever triggered them, because a replay makes its own anew; turns,
  * steps and routes are what the loop adds again. None of that counts as skipped.
  */
-import type { ContentBlock, FinishReason, ToolSchema } from '@deepseek-ai/dsh-llm'
+import type { ContentBlock, FinishReason, TokenUsage } from '@deepseek-ai/dsh-llm'
 import type { TranscriptBuilder } from './builder.ts'
 import { chatTools } from './chat.ts'
 import type { LinesFormat } from './format.ts'
@@ -38,9 +38,6 @@ export const dshSession: LinesFormat = {
 
 class Reader {
   private readonly builder: TranscriptBuilder
-  private system: string | undefined
-  private tools: readonly ToolSchema[] | undefined
-  private headerSeen = false
   /** Accepted input that has not reached the surface, by id, with its line. */
   private readonly waiting = new Map<string, number>()
 
@@ -61,7 +58,7 @@ class Reader {
         if (event.surfaceOp === 'append') this.result(data, line)
         return
       case 'request/header':
-        return this.header(data, line)
+        return this.builder.envelope({ system: stringAt(data, 'system'), tools: chatTools(this.builder, arrayAt(data, 'tools')) }, line)
       case 'inbox/spliced':
         return this.inbox(data, line)
       case 'turn/end':
@@ -76,7 +73,7 @@ class Reader {
 
   finish() {
     for (const line of this.waiting.values()) this.builder.skip('input that never reached the model', line)
-    return this.builder.finish({ system: this.system, tools: this.tools })
+    return this.builder.finish()
   }
 
   private input(event: JsonObject, data: JsonObject, line: number): void {
@@ -85,40 +82,20 @@ class Reader {
     if (inputId !== undefined) this.waiting.delete(inputId)
     const isCheckpoint = source.kind === 'plugin' && source.plugin === 'compact'
     if (event.surfaceOp !== 'append' || isCheckpoint) return
-    this.builder.input(this.blocks(data, line), source.kind === 'user' ? 'person' : 'context', line)
+    this.builder.input(soundBlocks(this.builder, data, line), source.kind === 'user' ? 'person' : 'context', line)
   }
 
   private answer(data: JsonObject, line: number): void {
     const finish = FINISHES.find(reason => reason === data.finish)
-    const answer = this.builder.answer({ content: this.blocks(data, line), line, model: stringAt(data, 'model'), finish })
-    const usage = objectAt(data, 'usage') ?? {}
-    answer.usage = tokenUsage({
-      input: numberAt(usage, 'inputTokens') ?? 0,
-      cacheRead: numberAt(usage, 'cacheReadTokens'),
-      cacheWrite: numberAt(usage, 'cacheWriteTokens'),
-      output: numberAt(usage, 'outputTokens'),
-      reasoning: numberAt(usage, 'reasoningTokens'),
-    })
+    const answer = this.builder.answer({ content: soundBlocks(this.builder, data, line), line, model: stringAt(data, 'model'), finish })
+    answer.usage = ownUsage(objectAt(data, 'usage') ?? {})
     if (data.interrupted === true) answer.interrupted = true
   }
 
   private result(data: JsonObject, line: number): void {
     if (MADE_RESULTS.has(stringAt(objectAt(data, 'error') ?? {}, 'code') ?? '')) return
     if (data.meta !== undefined) this.builder.skip('details of a tool result, not shown to the model', line)
-    this.builder.result(stringAt(data, 'callId') ?? '', this.blocks(data, line), data.isError === true, line)
-  }
-
-  private header(data: JsonObject, line: number): void {
-    const system = stringAt(data, 'system')
-    const tools = chatTools(this.builder, arrayAt(data, 'tools'))
-    if (!this.headerSeen) {
-      this.headerSeen = true
-      this.system = system
-      this.tools = tools
-      return
-    }
-    if (system !== this.system) this.builder.skip('later system prompt', line)
-    if (JSON.stringify(tools) !== JSON.stringify(this.tools)) this.builder.skip('later set of tools', line)
+    this.builder.result(stringAt(data, 'callId') ?? '', soundBlocks(this.builder, data, line), data.isError === true, line)
   }
 
   private inbox(data: JsonObject, line: number): void {
@@ -128,15 +105,26 @@ class Reader {
     }
     for (const inputId of arrayAt(data, 'removed')) this.waiting.delete(String(inputId))
   }
+}
 
-  /** Our own vocabulary already, as far as the file is sound; a type that a plugin added passes as it is. */
-  private blocks(data: JsonObject, line: number): ContentBlock[] {
-    return arrayAt(data, 'content').filter((block): block is ContentBlock & JsonObject => {
-      if (isObject(block) && typeof block.type === 'string' && textsOf(block).every(text => typeof text === 'string')) return true
-      this.builder.skip('damaged content block', line)
-      return false
-    })
-  }
+/** Our own vocabulary already, as far as the file is sound; a type that a plugin added passes as it is. */
+export function soundBlocks(builder: TranscriptBuilder, data: JsonObject, line: number): ContentBlock[] {
+  return arrayAt(data, 'content').filter((block): block is ContentBlock & JsonObject => {
+    if (isObject(block) && typeof block.type === 'string' && textsOf(block).every(text => typeof text === 'string')) return true
+    builder.skip('damaged content block', line)
+    return false
+  })
+}
+
+/** Usage in our own buckets. */
+export function ownUsage(usage: JsonObject): TokenUsage | undefined {
+  return tokenUsage({
+    input: numberAt(usage, 'inputTokens') ?? 0,
+    cacheRead: numberAt(usage, 'cacheReadTokens'),
+    cacheWrite: numberAt(usage, 'cacheWriteTokens'),
+    output: numberAt(usage, 'outputTokens'),
+    reasoning: numberAt(usage, 'reasoningTokens'),
+  })
 }
 
 /** The values that have to be text. */

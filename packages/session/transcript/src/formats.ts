@@ -7,6 +7,7 @@ import { claudeCode } from './claude-code.ts'
 import { codexRollout } from './codex-rollout.ts'
 import { copilotChatreplay } from './copilot-chatreplay.ts'
 import { copilotCliEvents } from './copilot-cli-events.ts'
+import { deepseekHarness } from './deepseek-harness.ts'
 import { dshSession } from './dsh-session.ts'
 import type { DocumentFormat, LinesFormat } from './format.ts'
 import { geminiCliChat } from './gemini-cli-chat.ts'
@@ -20,5 +21,5 @@ import { piSession } from './pi-session.ts'
 import { sweAgent } from './swe-agent.ts'
 import { tauBench } from './tau-bench.ts'
 
-export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext, openhandsOutput]
+export const LINES_FORMATS: readonly LinesFormat[] = [dshSession, deepseekHarness, claudeCode, codexRollout, piSession, copilotCliEvents, kimiWire, kimiContext, openhandsOutput]
 export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [geminiCliChat, opencodeExport, copilotChatreplay, sweAgent, tauBench, miniSweAgent, openaiChat]

@@ -31,7 +31,7 @@ export const geminiCliChat: DocumentFormat = {
     const whole = document as JsonObject
     skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)
     for (const [index, message] of (arrayAt(whole, 'messages') as JsonObject[]).entries()) readMessage(builder, message, index + 1)
-    return builder.finish({})
+    return builder.finish()
   },
 }
 

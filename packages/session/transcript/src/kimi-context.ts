@@ -21,12 +21,11 @@ export const kimiContext: LinesFormat = {
   read(lines, builder) {
     const reader = new Reader(builder)
     for (const { line, value } of lines) reader.message(value, line)
-    return builder.finish({ system: reader.system })
+    return builder.finish()
   },
 }
 
 class Reader {
-  system: string | undefined
   private readonly builder: TranscriptBuilder
   /** Counted since the last message, with its line. */
   private prompt: { readonly tokens: number; readonly line: number } | null = null
@@ -39,12 +38,8 @@ class Reader {
 
   message(message: JsonObject, line: number): void {
     switch (message.role) {
-      case '_system_prompt': {
-        const system = stringAt(message, 'content')
-        if (this.system !== undefined && system !== this.system) this.builder.skip('later system prompt', line)
-        this.system ??= system
-        return
-      }
+      case '_system_prompt':
+        return this.builder.envelope({ system: stringAt(message, 'content') }, line)
       case '_usage':
         return this.usage(numberAt(message, 'token_count') ?? 0, line)
       case 'assistant':

@@ -28,7 +28,7 @@ export const kimiWire: LinesFormat = {
     const reader = new Reader(builder)
     for (const line of lines) reader.line(line)
     reader.closeStep()
-    return builder.finish({})
+    return builder.finish()
   },
 }
 

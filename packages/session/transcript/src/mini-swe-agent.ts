@@ -40,7 +40,8 @@ export const miniSweAgent: DocumentFormat = {
       readMessage(builder, message, begun, line)
       begun = true
     }
-    return builder.finish({ system: system.join('\n\n'), model: configuredModel(whole) })
+    builder.envelope({ system: system.join('\n\n') }, 1)
+    return builder.finish({ model: configuredModel(whole) })
   },
 }
 

@@ -77,6 +77,7 @@ export type TranscriptFormat =
   | 'mini-swe-agent-traj'
   | 'openai-chat'
   | 'dsh-session'
+  | 'deepseek-harness'
 
 export interface Transcript {
   readonly format: TranscriptFormat

@@ -32,7 +32,8 @@ export const openaiChat: DocumentFormat = {
     const tools = chatTools(builder, arrayAt(whole, 'tools'))
     skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)
     const system = readChat(builder, arrayAt(whole, 'messages').filter(isObject), 1)
-    return builder.finish({ system: [given, system].filter(text => text !== undefined).join('\n\n'), tools, model: stringAt(whole, 'model') })
+    builder.envelope({ system: [given, system].filter(text => text !== undefined).join('\n\n'), tools }, 1)
+    return builder.finish({ model: stringAt(whole, 'model') })
   },
 }
 

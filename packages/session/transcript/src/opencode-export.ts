@@ -32,7 +32,7 @@ export const opencodeExport: DocumentFormat = {
       else if (info.role === 'assistant') readAnswer(builder, info, parts, index + 1)
       else builder.skip(`message of role ${String(info.role)}`, index + 1)
     }
-    return builder.finish({})
+    return builder.finish()
   },
 }
 

@@ -6,7 +6,7 @@
  * whole: its text, its calls, its usage; all actions of one response are one answer. Older events name no response; there the
  * action itself is the call, and the next observation its result.
  */
-import type { ContentBlock, ToolSchema } from '@deepseek-ai/dsh-llm'
+import type { ContentBlock } from '@deepseek-ai/dsh-llm'
 import { callBlock, textBlock, type ItemDraft, type TranscriptBuilder } from './builder.ts'
 import { chatAnswer, chatTools } from './chat.ts'
 import type { LinesFormat } from './format.ts'
@@ -24,12 +24,11 @@ export const openhandsOutput: LinesFormat = {
   },
 
   read(lines, builder) {
-    const runs = new Runs(builder)
     for (const { line, value } of lines) {
       builder.beginConversation(line)
-      new Run(builder, runs, line).read(value)
+      new Run(builder, line).read(value)
     }
-    return builder.finish(runs)
+    return builder.finish()
   },
 }
 
@@ -37,37 +36,18 @@ function isEvent(event: JsonObject): boolean {
   return typeof event.action === 'string' || typeof event.observation === 'string'
 }
 
-/** The first system prompt and the first tools; others are counted. */
-class Runs {
-  system: string | undefined
-  tools: readonly ToolSchema[] | undefined
-  private readonly builder: TranscriptBuilder
-
-  constructor(builder: TranscriptBuilder) {
-    this.builder = builder
-  }
-
-  begin(system: string | undefined, tools: readonly ToolSchema[], line: number): void {
-    if (this.tools !== undefined && system !== this.system) this.builder.skip('later system prompt', line)
-    if (this.tools !== undefined && JSON.stringify(tools) !== JSON.stringify(this.tools)) this.builder.skip('later set of tools', line)
-    this.tools ??= tools
-    this.system ??= system
-  }
-}
-
 class Run {
   private readonly builder: TranscriptBuilder
-  private readonly runs: Runs
   private readonly line: number
   private readonly responses = new Set<string>()
-  private readonly places: { id: number; draft: ItemDraft }[] = []
+  /** Of what the model still sees. */
+  private readonly places: { readonly id: number; readonly draft: ItemDraft }[] = []
   private begun = false
   /** A call without a response stands open: the next observation is its result. */
   private awaiting = false
 
-  constructor(builder: TranscriptBuilder, runs: Runs, line: number) {
+  constructor(builder: TranscriptBuilder, line: number) {
     this.builder = builder
-    this.runs = runs
     this.line = line
   }
 
@@ -84,7 +64,7 @@ class Run {
     const args = objectAt(event, 'args') ?? event
     switch (action) {
       case 'system':
-        return this.runs.begin(stringAt(args, 'content'), chatTools(builder, arrayAt(args, 'tools')), line)
+        return builder.envelope({ system: stringAt(args, 'content'), tools: chatTools(builder, arrayAt(args, 'tools')) }, line)
       case 'condensation':
         return this.condensation(args)
       case 'recall':
@@ -135,9 +115,10 @@ class Run {
     const ids = arrayAt(args, 'forgotten_event_ids').filter(id => typeof id === 'number')
     const first = numberAt(args, 'forgotten_events_start_id') ?? Math.min(...ids)
     const last = numberAt(args, 'forgotten_events_end_id') ?? Math.max(...ids)
-    const kept = this.places.find(({ id }) => id > last)
-    if (this.places.some(({ id }) => id < first)) this.builder.skip('beginning that was kept in front of a summary', this.line)
-    this.builder.compaction({ content: [textBlock(stringAt(args, 'summary') ?? '')], keptFrom: kept?.draft ?? null, tokensBefore: undefined, line: this.line })
+    const { builder, places, line } = this
+    if (places.some(({ id }) => id < first)) builder.skip('beginning that was kept in front of a summary', line)
+    while (places[0] !== undefined && places[0].id <= last) places.shift()
+    builder.compaction({ content: [textBlock(stringAt(args, 'summary') ?? '')], keptFrom: places[0]?.draft ?? null, tokensBefore: undefined, line })
   }
 
   private place(event: JsonObject, draft: ItemDraft | undefined): void {

@@ -28,7 +28,8 @@ export const sweAgent: DocumentFormat = {
     const reader = new Reader(builder)
     skipOtherKeys(builder, whole, DOCUMENT_KEYS, 'key of the file:', 1)
     for (const [index, message] of (arrayAt(whole, 'history') as JsonObject[]).entries()) reader.message(message, index + 1)
-    return builder.finish({ system: reader.system.join('\n\n') })
+    builder.envelope({ system: reader.system.join('\n\n') }, 1)
+    return builder.finish()
   },
 }
 

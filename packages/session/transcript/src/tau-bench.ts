@@ -22,17 +22,14 @@ export const tauBench: DocumentFormat = {
   },
 
   read(document, builder) {
-    let system: string | undefined
     let line = 1
     for (const run of document as readonly JsonObject[]) {
       const messages = arrayAt(run, 'traj').filter(isObject)
       skipOtherKeys(builder, run, RUN_KEYS, 'key of a run:', line)
       builder.beginConversation(line)
-      const own = readChat(builder, messages, line)
-      if (system !== undefined && own !== system) builder.skip('later system prompt', line)
-      system ??= own
+      builder.envelope({ system: readChat(builder, messages, line) }, line)
       line += messages.length
     }
-    return builder.finish({ system })
+    return builder.finish()
   },
 }

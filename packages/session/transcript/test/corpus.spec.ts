@@ -111,6 +111,10 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // Each of the two messages of the person stands between two texts of the tool; the fifth is what it says of the workspace.
     answers: 4, person: 2, context: 5, toolCalls: 2, usagePoints: 4, peakTokens: 19_372,
   }],
+  ['dsh-session/dsh-goal-multi-turn.jsonl', {
+    // Nobody speaks in it: a goal that was set by a command drives the turns.
+    answers: 12, person: 0, context: 4, toolCalls: 11, usagePoints: 12, peakTokens: 10_935, mostParallel: 2,
+  }, 'deepseek-harness'],
   ['copilot-cli-events/copilot-sonnet46.jsonl', {
     // The one message of the person stands between two texts of the tool; the third is a notification.
     answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,

@@ -108,6 +108,15 @@ const LOGS: { [format: string]: Json[] } = {
     { role: 'tool', tool_call_id: 'x', content: 'r' },
     { role: 'assistant', content: 'done' },
   ],
+  'deepseek-harness': [
+    { type: 'session', version: 0, id: 's', createdAt: 1 },
+    event(0, 'request/header', { header: { system: '{{system}}', tools: [{ name: 'f' }] } }),
+    event(1, 'user/message', { content: [text('go')], source: { kind: 'user' } }, 'append'),
+    event(2, 'assistant/message', { message: { content: [text('a'), { type: 'tool-call', id: 'x', name: 'f', arguments: '{}' }], source: { model: 'm' } }, usage: { inputTokens: 5 } }, 'append'),
+    event(3, 'tool/result', { message: { content: [{ type: 'tool-result', toolCallId: 'x', content: [text('r')], isError: true }] } }, 'append'),
+    event(4, 'user/message', { content: [text('S')], source: { kind: 'plugin' } }, { op: 'replace', start: 1, end: 1 }),
+    event(5, 'assistant/message', { message: { content: [text('done')] } }, 'append'),
+  ],
   'dsh-session': [
     { type: 'session', version: 1, id: 's', createdAt: 1 },
     event(0, 'inbox/spliced', { inserted: [{ inputId: 'i' }] }),
