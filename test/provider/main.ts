@@ -15,7 +15,7 @@ if (script === undefined) {
 }
 const queues: Queues = { answers: [], summaries: [] }
 const provider = await startProvider({
-  script: queued(queues, script),
+  script: queued(queues, script()),
   port: Number(values.port),
   ...(values.window === undefined ? {} : { window: { tokens: Number(values.window) } }),
 })
