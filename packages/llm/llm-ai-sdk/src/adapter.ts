@@ -7,6 +7,7 @@ import { withCacheMarks } from './cache-marks.ts'
 import type { Dialect } from './dialect.ts'
 import { llmErrorOfSdk } from './errors.ts'
 import { IdleWatch } from './idle.ts'
+import type { Models } from './models.ts'
 import { PartReader } from './parts.ts'
 import { promptOf } from './prompt.ts'
 
@@ -16,7 +17,7 @@ export interface AiSdkInit {
   /** A model that sends through the given fetch. */
   open(model: string, fetch: typeof globalThis.fetch): Promise<LanguageModelV4>
   /** The default first. */
-  readonly models: { readonly [model: string]: ModelInfo }
+  readonly models: Models
   readonly origin: string
   /** Milliseconds without a byte after which a request is given up. */
   readonly idleMs: number

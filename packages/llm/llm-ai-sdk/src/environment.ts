@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { ModelInfo } from '@deepseek-ai/dsh-llm'
+import type { Models } from './models.ts'
 
 export type Environment = { readonly [name: string]: string | undefined }
 
@@ -18,7 +19,7 @@ export interface ProviderSettings {
   readonly apiKey?: string
   readonly baseURL?: string
   /** The default first. */
-  readonly models?: { readonly [model: string]: ModelInfo }
+  readonly models?: Models
   /** Where the key comes from, in words for a person. */
   readonly keyFrom?: string
 }

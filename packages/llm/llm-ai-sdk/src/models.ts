@@ -1,47 +1,63 @@
 /**
- * Models: the capacities and prices of well-known models, as their providers' documentation gives them.
+ * Models: the capacities and prices of well-known models, as their providers give them (autumn 2026).
  *
- * Pure. A model that is not listed is unknown, never guessed; a configuration may add it. Prices are those of short prompts.
+ * Pure. A model that is not listed is unknown, never guessed; a configuration may add it. Prices are those of prompts below the
+ * length from which some providers charge more.
  */
-import type { ModelInfo } from '@deepseek-ai/dsh-llm'
+import type { ModelInfo, TokenPrices } from '@deepseek-ai/dsh-llm'
 
-const SOURCE = 'the built-in table'
+export type Models = { readonly [model: string]: ModelInfo }
 
-/** window, output; US dollars a million tokens: input, cache read, cache write, output. */
-function model(contextWindow: number, maxOutputTokens: number, input: number, cacheRead: number, cacheWrite: number, output: number): ModelInfo {
-  return { contextWindow, maxOutputTokens, images: true, prices: { input, cacheRead, cacheWrite, output }, source: SOURCE }
+/** What a figure of these tables says of itself. */
+export const TABLE_SOURCE = 'the built-in table'
+
+function reading(contextWindow: number, maxOutputTokens: number, prices: TokenPrices): ModelInfo {
+  return { contextWindow, maxOutputTokens, images: true, prices, source: TABLE_SOURCE }
 }
 
-type Models = { readonly [model: string]: ModelInfo }
+/** US dollars for a million tokens, as price lists of Anthropic put them: a cache is written at 1.25 of the input. */
+function claude(contextWindow: number, maxOutputTokens: number, input: number, output: number, cacheRead = input / 10): ModelInfo {
+  return reading(contextWindow, maxOutputTokens, { input, cacheRead, cacheWrite: input * 1.25, output })
+}
 
 export const ANTHROPIC_MODELS: Models = {
-  'claude-sonnet-4-6': model(1_000_000, 64_000, 3, 0.3, 3.75, 15),
-  'claude-opus-4-7': model(1_000_000, 128_000, 5, 0.5, 6.25, 25),
-  'claude-opus-4-6': model(1_000_000, 128_000, 5, 0.5, 6.25, 25),
-  'claude-opus-4-5': model(200_000, 64_000, 5, 0.5, 6.25, 25),
-  'claude-sonnet-4-5': model(200_000, 64_000, 3, 0.3, 3.75, 15),
-  'claude-haiku-4-5': model(200_000, 64_000, 1, 0.1, 1.25, 5),
-  'claude-opus-4-1': model(200_000, 32_000, 15, 1.5, 18.75, 75),
+  'claude-sonnet-5': claude(1_000_000, 128_000, 2, 10),
+  'claude-opus-5-5': claude(1_000_000, 128_000, 4, 20, 0.2),
+  'claude-opus-5': claude(1_000_000, 128_000, 5, 25),
+  'claude-opus-4-8': claude(1_000_000, 128_000, 5, 25),
+  'claude-opus-4-7': claude(1_000_000, 128_000, 5, 25),
+  'claude-opus-4-6': claude(1_000_000, 128_000, 5, 25),
+  'claude-opus-4-5': claude(200_000, 64_000, 5, 25),
+  'claude-sonnet-4-6': claude(1_000_000, 128_000, 3, 15),
+  'claude-sonnet-4-5': claude(200_000, 64_000, 3, 15),
+  'claude-haiku-4-5': claude(200_000, 64_000, 1, 5),
 }
 
-/** The window of the newest is the one whose prompts are not charged at the rate of long ones. */
 export const OPENAI_MODELS: Models = {
-  'gpt-5.5': model(272_000, 128_000, 5, 0.5, 5, 30),
-  'gpt-5.4': model(272_000, 128_000, 2.5, 0.25, 2.5, 15),
-  'gpt-5.4-mini': model(400_000, 128_000, 0.75, 0.075, 0.75, 4.5),
-  'gpt-5.3-codex': model(400_000, 128_000, 1.75, 0.175, 1.75, 14),
-  'gpt-5.2': model(400_000, 128_000, 1.75, 0.175, 1.75, 14),
-  'gpt-5.1': model(400_000, 128_000, 1.25, 0.125, 1.25, 10),
-  'gpt-5': model(400_000, 128_000, 1.25, 0.125, 1.25, 10),
-  'gpt-5-mini': model(400_000, 128_000, 0.25, 0.025, 0.25, 2),
-  'gpt-4.1': model(1_047_576, 32_768, 2, 0.5, 2, 8),
-  'gpt-4.1-mini': model(1_047_576, 32_768, 0.4, 0.1, 0.4, 1.6),
+  'gpt-6-sol': reading(1_050_000, 128_000, { input: 2, cacheRead: 0.2, cacheWrite: 2.5, output: 10 }),
+  'gpt-6-luna': reading(1_050_000, 128_000, { input: 0.1, cacheRead: 0.01, cacheWrite: 0.125, output: 0.5 }),
+  'gpt-6-astra': reading(1_050_000, 128_000, { input: 10, cacheRead: 1, cacheWrite: 12.5, output: 50 }),
+  'gpt-5.6': reading(1_050_000, 128_000, { input: 4, cacheRead: 0.4, cacheWrite: 5, output: 20 }),
+  'gpt-5.5': reading(1_050_000, 128_000, { input: 5, cacheRead: 0.5, output: 30 }),
+  'gpt-5.4': reading(1_050_000, 128_000, { input: 2.5, cacheRead: 0.25, output: 15 }),
+  'gpt-5.4-mini': reading(400_000, 128_000, { input: 0.75, cacheRead: 0.075, output: 4.5 }),
+  'gpt-5.2': reading(400_000, 128_000, { input: 1.75, cacheRead: 0.175, output: 14 }),
+  'gpt-5.1': reading(400_000, 128_000, { input: 1.25, cacheRead: 0.125, output: 10 }),
+  'gpt-5': reading(400_000, 128_000, { input: 1.25, cacheRead: 0.125, output: 10 }),
+  'gpt-5-mini': reading(400_000, 128_000, { input: 0.25, cacheRead: 0.025, output: 2 }),
+  'gpt-4.1': reading(1_047_576, 32_768, { input: 2, cacheRead: 0.5, output: 8 }),
 }
 
 export const GOOGLE_MODELS: Models = {
-  'gemini-2.5-pro': model(1_048_576, 65_536, 1.25, 0.125, 1.25, 10),
-  'gemini-2.5-flash': model(1_048_576, 65_536, 0.3, 0.03, 0.3, 2.5),
-  'gemini-2.5-flash-lite': model(1_048_576, 65_536, 0.1, 0.025, 0.1, 0.4),
-  'gemini-3.1-pro-preview': model(1_048_576, 65_536, 2, 0.2, 2, 12),
-  'gemini-3-flash-preview': model(1_048_576, 65_536, 0.5, 0.05, 0.5, 3),
+  'gemini-3.8-flash': reading(1_048_576, 65_536, { input: 0.75, cacheRead: 0.075, output: 3.75 }),
+  'gemini-3.1-pro-preview': reading(1_048_576, 65_536, { input: 2, cacheRead: 0.2, output: 12 }),
+  'gemini-3.5-flash-lite': reading(1_048_576, 65_536, { input: 0.3, cacheRead: 0.03, output: 2.5 }),
+  'gemini-2.5-pro': reading(1_048_576, 65_536, { input: 1.25, cacheRead: 0.125, output: 10 }),
+  'gemini-2.5-flash': reading(1_048_576, 65_536, { input: 0.3, cacheRead: 0.03, output: 2.5 }),
+}
+
+/** Hundreds of models; these are the ones to begin with. Its prices are those of whichever host answers. */
+export const OPENROUTER_MODELS: Models = {
+  'deepseek/deepseek-v4-pro': { contextWindow: 1_048_576, maxOutputTokens: 384_000, images: false, source: TABLE_SOURCE },
+  'deepseek/deepseek-v4.1-flash': { contextWindow: 1_048_576, maxOutputTokens: 384_000, images: true, source: TABLE_SOURCE },
 }

@@ -7,7 +7,7 @@ import type { ModelInfo } from '@deepseek-ai/dsh-llm'
 import { AiSdkAdapter, type AiSdkInit } from './adapter.ts'
 import { ANTHROPIC, GOOGLE, OPENAI, OPENAI_COMPATIBLE } from './dialect.ts'
 import type { ProviderSettings } from './environment.ts'
-import { ANTHROPIC_MODELS, GOOGLE_MODELS, OPENAI_MODELS } from './models.ts'
+import { ANTHROPIC_MODELS, GOOGLE_MODELS, OPENAI_MODELS, OPENROUTER_MODELS, type Models } from './models.ts'
 
 export type Family = 'anthropic' | 'openai' | 'google' | 'openai-compatible'
 
@@ -36,11 +36,10 @@ export function createAdapter(settings: AdapterSettings): AiSdkAdapter {
 }
 
 /** What an adapter of any family is made with. */
-export function commonInit({ provider, baseURL, apiKey, keyFrom, models = {}, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family'>) {
+export function commonInit({ provider, baseURL, apiKey, keyFrom, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family' | 'models'>) {
   const { host, password } = new URL(baseURL)
   return {
     provider,
-    models,
     idleMs,
     origin: `${host}, ${apiKey === undefined ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
     secrets: [apiKey ?? '', decodeURIComponent(password), password].filter(secret => secret !== ''),
@@ -64,9 +63,9 @@ const FAMILIES: { readonly [family in Family]: (settings: AdapterSettings) => Pi
     models: withConfigured(GOOGLE_MODELS, models),
     open: async (model, fetch) => (await import('@ai-sdk/google')).createGoogle({ baseURL, apiKey, fetch })(model),
   }),
-  'openai-compatible': ({ provider, baseURL, apiKey, models = {} }) => ({
+  'openai-compatible': ({ provider, baseURL, apiKey, models }) => ({
     dialect: OPENAI_COMPATIBLE,
-    models,
+    models: withConfigured(provider === 'openrouter' ? OPENROUTER_MODELS : {}, models),
     open: async (model, fetch) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: provider, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) })(model)
@@ -75,7 +74,7 @@ const FAMILIES: { readonly [family in Family]: (settings: AdapterSettings) => Pi
 }
 
 /** Configured models come first, so that the first of them is the default; what they leave open the table says. */
-export function withConfigured(known: { readonly [model: string]: ModelInfo }, configured: { readonly [model: string]: ModelInfo } = {}): { [model: string]: ModelInfo } {
+export function withConfigured(known: Models, configured: Models = {}): Models {
   const models: { [model: string]: ModelInfo } = {}
   for (const [model, info] of Object.entries(configured)) models[model] = { ...known[model], ...info }
   for (const [model, info] of Object.entries(known)) models[model] ??= info

@@ -1,7 +1,7 @@
 import { Context } from '@deepseek-ai/cordis'
 import Llm from '@deepseek-ai/dsh-llm'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import AiSdk, { ANTHROPIC_MODELS, configSchema, createAdapter, GOOGLE_MODELS, OPENAI_MODELS, providersOf, settingsOf, VARIABLES, type AdapterSettings } from '../src/index.ts'
+import AiSdk, { ANTHROPIC_MODELS, configSchema, createAdapter, GOOGLE_MODELS, OPENAI_MODELS, OPENROUTER_MODELS, providersOf, settingsOf, VARIABLES, type AdapterSettings } from '../src/index.ts'
 
 const settings = (config: object, env: { [name: string]: string } = {}): AdapterSettings[] => settingsOf(configSchema.parse(config), env)
 
@@ -68,7 +68,7 @@ describe('the configuration', () => {
 })
 
 it('every model of the tables can hold its own output', () => {
-  for (const info of Object.values({ ...ANTHROPIC_MODELS, ...OPENAI_MODELS, ...GOOGLE_MODELS })) expect(info.maxOutputTokens!).toBeLessThan(info.contextWindow!)
+  for (const info of Object.values({ ...ANTHROPIC_MODELS, ...OPENAI_MODELS, ...GOOGLE_MODELS, ...OPENROUTER_MODELS })) expect(info.maxOutputTokens!).toBeLessThan(info.contextWindow!)
 })
 
 describe('the plugin', () => {

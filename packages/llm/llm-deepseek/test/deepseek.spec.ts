@@ -92,7 +92,7 @@ describe('the plugin', () => {
     await ctx.plugin(Deepseek, { apiKey: KEY, models: { 'deepseek-next': { contextWindow: 5_000 } } })
     const [adapter] = ctx.llm.list()
     expect(adapter).toMatchObject({ provider: 'deepseek', origin: 'api.deepseek.com, key from the configuration' })
-    expect(adapter!.models).toEqual(['deepseek-next', 'deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-chat', 'deepseek-reasoner'])
+    expect(adapter!.models).toEqual(['deepseek-next', 'deepseek-flash', 'deepseek-v4-flash', 'deepseek-v4-pro', 'deepseek-chat', 'deepseek-reasoner'])
     expect(ctx.llm.resolveModelInfo('deepseek', 'deepseek-chat')).toMatchObject({ contextWindow: 131_072, maxOutputTokens: 8_192 })
     expect(ctx.llm.resolveModelInfo('deepseek', 'deepseek-next')).toEqual({ contextWindow: 5_000, source: 'the configuration' })
     expect(ctx.llm.resolveModelInfo('deepseek', 'nobody')).toBeUndefined()
