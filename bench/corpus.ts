@@ -55,7 +55,7 @@ async function replayOnce(file: string, transcript: Transcript, windowTokens: nu
   const sessionDir = await mkdtemp(join(tmpdir(), 'dsh-bench-'))
   try {
     const summarizer = prefixes && scriptedSummarizer([])
-    const ctx = await compose({ sessionDir, engine: summarizer?.engine })
+    const ctx = await compose({ sessionDir, loadEngine: summarizer?.loadEngine })
     if (prefixes !== undefined) {
       ctx.on('llm/stream', ({ options }: LlmRequest, next) => {
         prefixes.take(options)

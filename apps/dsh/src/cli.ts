@@ -39,6 +39,7 @@ interface ReplayFlags {
   readonly window: number
   readonly maxTokens?: number
   readonly ignoreCompactions: boolean
+  readonly summarizer: 'digest' | 'model'
   readonly summarizerFaults?: readonly SummarizerFault[]
   readonly json: boolean
   readonly requests?: string
@@ -77,8 +78,8 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .option('--window <tokens>', 'the model\'s context window', tokens, DEFAULT_WINDOW_TOKENS)
     .option('--max-tokens <tokens>', 'the output limit of each request; none by default', tokens)
     .option('--ignore-compactions', 'leave out the compactions that were recorded and replay the whole history', false)
-    .addOption(new Option('--summarizer <kind>', 'who writes the checkpoints').choices(['digest']).default('digest'))
-    .option('--summarizer-faults <list>', `a scripted model writes them, and misbehaves so, in turn: ${SUMMARIZER_FAULTS.join(', ')}`, faults)
+    .addOption(new Option('--summarizer <kind>', 'who writes the checkpoints; the model is DSH_MODEL, or the first there is a key for').choices(['digest', 'model']).default('digest'))
+    .addOption(new Option('--summarizer-faults <list>', `a scripted model writes them, and misbehaves so, in turn: ${SUMMARIZER_FAULTS.join(', ')}`).argParser(faults).conflicts('summarizer'))
     .option('--json', 'print the report as one JSON object', false)
     .option('--requests <file>', 'write every request as sent, as JSON Lines in the OpenAI chat shape')
     .option('--log <file>', 'keep the session log')

@@ -4,7 +4,6 @@
 import { Context } from '@deepseek-ai/cordis'
 import AgentService from '@deepseek-ai/dsh-agent'
 import agentLoop from '@deepseek-ai/dsh-agent-loop'
-import type { BasicCompactionEngine } from '@deepseek-ai/dsh-compaction-basic'
 import DigestCompactionEngine from '@deepseek-ai/dsh-compaction-digest'
 import ToolResultPruner from '@deepseek-ai/dsh-compaction-tool-result-pruner'
 import LlmService from '@deepseek-ai/dsh-llm'
@@ -18,12 +17,12 @@ import { StderrLog } from './stderr-log.ts'
 interface Composition {
   /** Where sessions are kept. */
   readonly sessionDir: string
-  /** Who compacts; the digest engine where nothing is said. */
-  readonly engine?: typeof BasicCompactionEngine | undefined
+  /** Loads who compacts; the digest engine where nothing is said. */
+  readonly loadEngine?: ((ctx: Context) => PromiseLike<unknown>) | undefined
 }
 
 /** The context is the caller's to dispose of. */
-export async function compose({ sessionDir, engine = DigestCompactionEngine }: Composition): Promise<Context> {
+export async function compose({ sessionDir, loadEngine = ctx => ctx.plugin(DigestCompactionEngine) }: Composition): Promise<Context> {
   const ctx = new Context()
   new StderrLog(ctx)
   await ctx.plugin(JsonlSessionPersistence, { dir: sessionDir })
@@ -35,6 +34,11 @@ export async function compose({ sessionDir, engine = DigestCompactionEngine }: C
   await ctx.plugin(AgentService)
   await ctx.plugin(agentLoop)
   await ctx.plugin(ToolResultPruner)
-  await ctx.plugin(engine)
+  try {
+    await loadEngine(ctx)
+  } catch (error) {
+    await ctx.fiber.dispose()
+    throw error
+  }
   return ctx
 }

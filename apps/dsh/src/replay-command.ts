@@ -9,6 +9,7 @@ import { copyFile, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from './compose.ts'
+import { loadConfiguredSummarizer } from './configured-summarizer.ts'
 import { EXIT, UsageError, type ExitCode } from './exit.ts'
 import { Progress } from './progress.ts'
 import { replayReport } from './replay-outcome.ts'
@@ -23,7 +24,9 @@ export interface ReplayCommand {
   readonly windowTokens: number
   readonly maxTokens?: number | undefined
   readonly ignoreCompactions: boolean
-  /** A model writes the checkpoints, and misbehaves so, in turn; a digest stands in for it where there are none. */
+  /** Who writes the checkpoints. */
+  readonly summarizer: 'digest' | 'model'
+  /** A scripted model writes them instead, and misbehaves so, in turn. */
   readonly summarizerFaults?: readonly SummarizerFault[] | undefined
   readonly invariants: boolean
   readonly json: boolean
@@ -38,7 +41,7 @@ export async function replayCommand(command: ReplayCommand): Promise<ExitCode> {
   try {
     const { summarizerFaults } = command
     const summarizer = summarizerFaults && scriptedSummarizer(summarizerFaults)
-    const ctx = await compose({ sessionDir, engine: summarizer?.engine })
+    const ctx = await compose({ sessionDir, loadEngine: command.summarizer === 'model' ? loadConfiguredSummarizer : summarizer?.loadEngine })
     const { report: replayReport, replayed, logPath } = await replayIn(ctx, sessionDir, transcript, { ...command, summaries: summarizer?.answer })
     const report: ReplayReport = { ...replayReport, ...(summarizerFaults && { summarizerFaults }) }
     if (command.logPath !== undefined) await copyFile(logPath, command.logPath)
@@ -60,7 +63,7 @@ export async function replayIn(
   ctx: Context,
   sessionDir: string,
   transcript: Transcript,
-  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath' | 'summarizerFaults'> & Pick<ReplayOptions, 'summaries' | 'audience'>,
+  { file, requestsPath, invariants, ...settings }: Omit<ReplayCommand, 'json' | 'logPath' | 'summarizer' | 'summarizerFaults'> & Pick<ReplayOptions, 'summaries' | 'audience'>,
 ): Promise<ReplayedIn> {
   const progress = new Progress(process.stderr)
   const onProgress = (at: ReplayProgress): void => {

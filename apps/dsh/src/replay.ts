@@ -123,7 +123,7 @@ class Replay {
     this.options = options
     this.session = session
     this.stage = new Stage(passages, () => model.given)
-    this.requests = new RequestRecord({ priceOf, windowTokens, path: requestsPath })
+    this.requests = new RequestRecord({ priceOf, windowOf: request => ctx.llm.resolveModelInfo(request.provider, request.model)?.contextWindow ?? Infinity, path: requestsPath })
     this.compactions = new CompactionRows(ctx.tokenMeter)
     ctx.llm.registerAdapter(model)
     if (transcript.system !== undefined) ctx.systemPrompt.registerSection({ name: 'recorded', text: transcript.system })

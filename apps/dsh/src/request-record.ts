@@ -27,15 +27,18 @@ export class RequestRecord {
   /** The size of every ordinary request. */
   readonly points: ChartPoint[] = []
   private readonly priceOf: Pricer
-  private readonly windowTokens: number
+  private readonly windowOf: (request: GenerateOptions) => number
   private readonly file: number | null
   private readonly shapes = new WeakMap<Message, Shaped | null>()
   private readonly counts = { requests: 0, overWindowRequests: 0, peakRequestTokens: 0, orphanResults: 0, unansweredCalls: 0 }
 
-  /** @throws the file system's error when `path` cannot be written. */
-  constructor(init: { readonly priceOf: Pricer; readonly windowTokens: number; readonly path?: string | undefined }) {
+  /**
+   * @param init.windowOf the tokens that the model of a request accepts.
+   * @throws the file system's error when `path` cannot be written.
+   */
+  constructor(init: { readonly priceOf: Pricer; readonly windowOf: (request: GenerateOptions) => number; readonly path?: string | undefined }) {
     this.priceOf = init.priceOf
-    this.windowTokens = init.windowTokens
+    this.windowOf = init.windowOf
     this.file = init.path === undefined ? null : openSync(init.path, 'w')
   }
 
@@ -49,7 +52,7 @@ export class RequestRecord {
     counts.orphanResults += faults.orphanResults
     counts.unansweredCalls += faults.unansweredCalls
     counts.peakRequestTokens = Math.max(counts.peakRequestTokens, tokens)
-    if (tokens > this.windowTokens) counts.overWindowRequests += 1
+    if (tokens > this.windowOf(request)) counts.overWindowRequests += 1
     if (request.purpose === undefined) this.points.push({ step, tokens })
     if (this.file !== null) writeSync(this.file, `${lineOf(request, step, shaped)}\n`)
   }

@@ -1,6 +1,7 @@
 /**
  * Scripted summarizer: a model that writes checkpoints, well or in every way that models have been seen to do it badly.
  */
+import type { Context } from '@deepseek-ai/cordis'
 import type { CompactionAgent } from '@deepseek-ai/dsh-compaction'
 import { BasicCompactionEngine, summarizeByDigest, type Summary, type SummaryInput } from '@deepseek-ai/dsh-compaction-basic'
 import { textOf, type GenerateOptions, type RetryPolicy } from '@deepseek-ai/dsh-llm'
@@ -14,7 +15,7 @@ const NO_RETRY: RetryPolicy = { maxRetries: 0, maxElapsedMs: 0, firstWaitMs: 0 }
 
 export interface ScriptedSummarizer {
   /** Asks a model for its summaries, and gives a silent one up at once. */
-  readonly engine: typeof BasicCompactionEngine
+  readonly loadEngine: (ctx: Context) => PromiseLike<unknown>
   /** The model's answer to each request for one. */
   readonly answer: (request: GenerateOptions, index: number) => RecordedAnswer
 }
@@ -23,7 +24,7 @@ export interface ScriptedSummarizer {
 export function scriptedSummarizer(faults: readonly SummarizerFault[]): ScriptedSummarizer {
   let sensible = ''
   return {
-    engine: class extends BasicCompactionEngine {
+    loadEngine: ctx => ctx.plugin(class extends BasicCompactionEngine {
       protected override readonly idleMs: number = IDLE_MS
       protected override readonly retry: RetryPolicy = NO_RETRY
 
@@ -31,7 +32,7 @@ export function scriptedSummarizer(faults: readonly SummarizerFault[]): Scripted
         sensible = textOf(summarizeByDigest(input, this.estimateText).summary)
         return super.summarize(input, agent, signal)
       }
-    },
+    }),
     answer: (request, index) => {
       const fault = index % 2 === 0 ? faults[(index / 2) % faults.length] : undefined
       return fault === undefined ? { content: [{ type: 'text', text: sensible }] } : FAULTS[fault](sensible, request)

@@ -78,7 +78,7 @@ it.each<[string, string[], RegExp]>([
   ['a file that is not there', ['replay', '/no/such/file'], /no such file/],
   ['a file of no known format', ['replay', SOURCE], /expected one of/],
   ['a window that is no number', ['replay', SOURCE, '--window', 'wide'], /positive whole number/],
-  ['a summarizer that is not there yet', ['replay', SOURCE, '--summarizer', 'model'], /Allowed choices are digest/],
+  ['a summarizer that is none', ['replay', SOURCE, '--summarizer', 'oracle'], /Allowed choices are digest, model/],
   ['a log that is none', ['check', SOURCE], /no session log/],
   ['a composition that is not there', ['--config', '/no/such/file.yml'], /config file not found/],
 ])('exits with 2 and an empty stdout for %s', async (_title, args, message) => {

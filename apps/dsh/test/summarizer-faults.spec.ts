@@ -22,8 +22,8 @@ const filler = 'A line of ordinary length that says a little about src/main.ts a
 const LONG = recording(Array.from({ length: 12 }, () => 'u c cc c a').join(' '), index => `${index}: ${filler}`)
 
 async function play(...faults: SummarizerFault[]): Promise<ReplayReport> {
-  const { engine, answer } = scriptedSummarizer(faults)
-  const ctx = await compose({ sessionDir: dir, engine })
+  const { loadEngine, answer } = scriptedSummarizer(faults)
+  const ctx = await compose({ sessionDir: dir, loadEngine })
   try {
     const options = { transcript: LONG, windowTokens: 8_000, ignoreCompactions: false, summaries: answer, onProgress: () => {} }
     const replayed = await replay(ctx, options)
