@@ -42,7 +42,7 @@ export function commonInit({ provider, baseURL, apiKey, keyFrom, idleMs = DEFAUL
     provider,
     idleMs,
     origin: `${host}, ${apiKey === undefined ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
-    secrets: [apiKey ?? '', decodeURIComponent(password), password].filter(secret => secret !== ''),
+    secrets: [apiKey ?? '', password].filter(secret => secret !== ''),
     ...(notice === undefined ? {} : { notice }),
   }
 }
