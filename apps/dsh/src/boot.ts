@@ -44,6 +44,12 @@ export async function boot(options: BootOptions): Promise<Context> {
   throw new BootError([`${path} cannot be booted:`, ...faults].join('\n  '))
 }
 
+/** The ids of the rows of a booted composition that are loaded, in the order of the file. */
+export function rowsOf(ctx: Context): string[] {
+  const [include] = Object.values(ctx.get('loader')?.store ?? {})
+  return (include?.subtree?.root.data ?? []).filter(({ disabled }) => disabled !== true).map(({ id }) => id)
+}
+
 /** The file's tree: never written back, and it remembers why an import failed. */
 function compositionOf(swaps: ReadonlyMap<string, string>, drop: ReadonlySet<string>): typeof Composition {
   return class extends Composition {

@@ -96,6 +96,14 @@ function commandLine(finish: (code: ExitCode) => void): Command {
       finish(salvage === undefined ? await checkCommand(log) : await salvageCommand(log, salvage))
     })
 
+  program.command('doctor')
+    .description('what is configured, which model answers and why; exits with 1 while no conversation could begin')
+    .option('--model <provider/model>', 'as for a conversation')
+    .action(async (flags: { readonly model?: string }) => {
+      const { doctor } = await import('./doctor-command.ts')
+      finish(await doctor({ ...flags, ...program.opts<GlobalFlags>() }))
+    })
+
   const sessions = program.command('sessions').description('what is stored, and going on with it; without a verb, the list')
   const verb = (words: string, description: string, options: { readonly isDefault?: boolean } = {}): Command =>
     sessions.command(words, options).description(description).option('--dir <folder>', 'where sessions are kept; by default in $DSH_DATA_DIR or ~/.local/share/dsh')

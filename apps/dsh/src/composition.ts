@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { boot, BootError, type BootOptions } from './boot.ts'
 import { UsageError } from './exit.ts'
 
-const SHIPPED = fileURLToPath(new URL('../../../examples/tui-agent/cordis.yml', import.meta.url))
+export const SHIPPED = fileURLToPath(new URL('../../../examples/tui-agent/cordis.yml', import.meta.url))
 
 /** The row that says where sessions are kept. */
 const STORE_ROW = 'session-persistence'

@@ -6,7 +6,7 @@ import type { ReadStream } from 'node:tty'
 import { watchDemo } from './demo.ts'
 import type { CompositionFlags } from './composition.ts'
 import { EXIT, type ExitCode } from './exit.ts'
-import { variableLines } from './variables.ts'
+import { MODEL_VARIABLES, variableLines } from './variables.ts'
 
 export async function firstRun(flags: CompositionFlags): Promise<ExitCode> {
   process.stdout.write(`${screen(process.stdout.columns)}\n`)
@@ -20,7 +20,7 @@ function screen(columns = 80): string {
     "dsh is a coding agent whose conversations outlive the model's context window.",
     'No model has a key here. These variables are understood:',
     '',
-    ...variableLines(() => '  '),
+    ...variableLines(MODEL_VARIABLES, () => '  '),
     '',
     'For example: export DEEPSEEK_API_KEY=… and start again. More: dsh doctor',
     '',
