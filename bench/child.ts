@@ -1,6 +1,7 @@
 /** A contender's process, asked one question at a time. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Readable } from 'node:stream'
 import { createInterface, type Interface } from 'node:readline'
 import type { Answer, Request } from './worker.ts'
 
@@ -32,10 +33,10 @@ export class Child {
   }
 
   private start(timeoutMs: number): Promise<Answer> {
-    const child = spawn(process.execPath, ['--expose-gc', '--max-old-space-size=8192', WORKER, this.module], { stdio: ['pipe', 'pipe', 'ignore'] })
-    child.stdin.on('error', () => {})
+    const child = spawn(process.execPath, ['--expose-gc', '--max-old-space-size=8192', WORKER, this.module], { stdio: ['pipe', 'ignore', 'ignore', 'pipe'] })
+    child.stdin!.on('error', () => {})
     this.process = child
-    this.reader = createInterface({ input: child.stdout })
+    this.reader = createInterface({ input: child.stdio[3] as Readable })
     this.lines = this.reader[Symbol.asyncIterator]()
     return this.answer(timeoutMs)
   }

@@ -31,6 +31,8 @@ export interface ConverseOptions {
   readonly windowTokens: number
   /** What the summarizer answers, given the characters that it was sent. */
   readonly summarize: (characters: number) => string
+  /** What the tool answers. */
+  readonly result: string
 }
 
 /** Starts a conversation that a library keeps within a window by its own means. */
@@ -39,7 +41,10 @@ export type Converse = (options: ConverseOptions) => Promise<Conversation>
 export interface Conversation {
   /** The library's history grows by what happened, as its own loop would have stored it. */
   load(entries: readonly Entry[]): Promise<void>
-  /** The person says something, the library's loop asks the model, which answers with a word: what the model was sent. */
-  request(text: string): Promise<readonly Entry[]>
+  /**
+   * The person says something, and the library's loop asks the model, which calls the tool so many times before it answers
+   * with a word: what the model was sent each time.
+   */
+  turn(text: string, calls: number): Promise<readonly (readonly Entry[])[]>
   close?(): Promise<void>
 }

@@ -16,6 +16,7 @@ import { replayIn } from '../apps/dsh/src/replay-command.ts'
 import type { ReplayReport } from '../apps/dsh/src/replay-report.ts'
 import { scriptedSummarizer } from '../apps/dsh/src/scripted-summarizer.ts'
 import { hasRecordings, read, recordings } from './recordings.ts'
+import { record, table, type Cell } from './report.ts'
 
 const WINDOWS_TOKENS = [16_000, 32_000, 64_000, 128_000]
 const COUNTS = ['requests', 'over', 'orphans', 'unanswered', 'stopped', 'differing', 'oversized', 'prunes', 'compactions', 'failed'] as const
@@ -28,7 +29,8 @@ export async function run(): Promise<void> {
   }
   const totals = { digest: noCounts(), model: noCounts() }
   const prefixes = new Prefixes()
-  console.log(row('recording', 'window', 'summaries', ...COUNTS, 'prefix'))
+  const rows: Cell[][] = []
+  const notes: string[] = []
   for (const file of recordings()) {
     const transcript = read(file)
     if (transcript === null) continue
@@ -39,15 +41,22 @@ export async function run(): Promise<void> {
         const counts = countsOf(report)
         for (const name of COUNTS) totals[summarizer][name] += counts[name]
         prefixes.add(own)
-        console.log(row(file, `${windowTokens / 1_000}k`, summarizer, ...COUNTS.map(name => counts[name]), summarizer === 'digest' ? '' : own.share()))
-        if (report.stopped !== undefined) console.log(`    ${report.stopped}`)
-        for (const { step, seq, tokens, shortened } of report.oversized) console.log(`    step ${step}: event ${seq} of ${tokens} tokens, ${shortened ? 'shortened' : 'as it was'}`)
+        const window = `${windowTokens / 1_000}k`
+        rows.push([file, window, summarizer, ...COUNTS.map(name => counts[name]), summarizer === 'digest' ? null : own.share()])
+        record({ corpus: file, windowTokens, summarizer, ...counts })
+        if (report.stopped !== undefined) notes.push(`${file}, ${window}, ${summarizer}: ${report.stopped}`)
+        for (const { step, seq, tokens, shortened } of report.oversized) {
+          notes.push(`${file}, ${window}, ${summarizer}: step ${step}, event ${seq} of ${tokens} tokens, ${shortened ? 'shortened' : 'as it was'}`)
+        }
       }
     }
+    console.error(`bench: replayed ${file}`)
   }
   for (const summarizer of ['digest', 'model'] as const) {
-    console.log(row('all', '', summarizer, ...COUNTS.map(name => totals[summarizer][name]), summarizer === 'digest' ? '' : prefixes.share()))
+    rows.push(['all', null, summarizer, ...COUNTS.map(name => totals[summarizer][name]), summarizer === 'digest' ? null : prefixes.share()])
   }
+  table('corpus: what holds of recorded sessions', ['recording', 'window', 'summaries', ...COUNTS, 'prefix'], rows)
+  for (const note of notes) console.log(note)
   console.log(`summary requests: ${prefixes.replays} replayed the conversation, ${prefixes.exact} of them an exact prefix; ${prefixes.transcripts} held a transcript`)
 }
 
@@ -131,8 +140,4 @@ function countsOf(report: ReplayReport): Counts {
     compactions: compactions.filter(({ ok }) => ok).length,
     failed: compactions.filter(({ ok }) => !ok).length,
   }
-}
-
-function row(file: string, ...cells: readonly (string | number)[]): string {
-  return file.padEnd(52) + cells.map(cell => String(cell).padStart(12)).join('')
 }

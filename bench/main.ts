@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import * as cache from './cache.ts'
+import * as correctness from './correctness.ts'
 import * as corpus from './corpus.ts'
 import { FIGURES } from './figures.ts'
 import * as meter from './meter.ts'
@@ -12,7 +13,7 @@ import * as speed from './speed.ts'
 import * as tui from './tui.ts'
 
 const FIGURE_NAMES = FIGURES.map(({ name }) => name)
-const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, cache: cache.run, corpus: corpus.run, tui: tui.run }
+const OTHERS: { readonly [name: string]: () => Promise<void> } = { meter: meter.run, cache: cache.run, corpus: corpus.run, correctness: correctness.run, tui: tui.run }
 const NAMES = ['all', ...FIGURE_NAMES, ...Object.keys(OTHERS)]
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } })

@@ -32,7 +32,7 @@ export class LoopClock {
   private lastMs = 0
   private requests = 0
 
-  constructor(minMs = 500, minSteps = 20) {
+  constructor(minMs = 500, minSteps = 5) {
     this.minMs = minMs
     this.minSteps = minSteps
   }

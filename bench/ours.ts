@@ -2,7 +2,7 @@
 import { Context } from '@deepseek-ai/cordis'
 import type { Agent, PreStepResult } from '@deepseek-ai/dsh-agent'
 import { openCallsAt } from '@deepseek-ai/dsh-compaction'
-import { textOf, type GenerateOptions, type Message } from '@deepseek-ai/dsh-llm'
+import { textOf, type GenerateOptions, type Message, type ScriptedReply } from '@deepseek-ai/dsh-llm'
 import { latestHeader, openTurn, Session, SessionService } from '@deepseek-ai/dsh-session'
 import JsonlSessionPersistence from '@deepseek-ai/dsh-session-persistence-jsonl'
 import { tokenMeter, TokenMeterService } from '@deepseek-ai/dsh-token-meter'
@@ -195,14 +195,15 @@ async function stored(dir: string): Promise<Context> {
   return root
 }
 
-async function converse({ windowTokens, summarize }: ConverseOptions): Promise<Conversation> {
-  let sent: readonly Entry[] = []
-  const answer = ({ purpose, messages }: GenerateOptions): string => {
+async function converse({ windowTokens, summarize, result }: ConverseOptions): Promise<Conversation> {
+  let sent: (readonly Entry[])[] = []
+  let calls = 0
+  const answer = ({ purpose, messages }: GenerateOptions, index: number): ScriptedReply => {
     if (purpose === 'compaction') return summarize(JSON.stringify(messages).length)
-    sent = messages.map(entryOf)
-    return 'Done.'
+    sent.push(messages.map(entryOf))
+    return sent.length <= calls ? { content: [{ type: 'tool-call', id: `live-${index}`, name: TOOL, arguments: '{}' }] } : 'Done.'
   }
-  const { ctx, dispose } = await stage(answer, { contextWindow: windowTokens })
+  const { ctx, dispose } = await stage(answer, { contextWindow: windowTokens, result })
   const session = await ctx.sessions.create()
   const agent = ctx.agents.create(session, ROUTE)
   return {
@@ -211,8 +212,9 @@ async function converse({ windowTokens, summarize }: ConverseOptions): Promise<C
       for (const entry of entries) scribe.write(entry)
       scribe.endTurn()
     },
-    request: async text => {
+    turn: async (text, count) => {
       sent = []
+      calls = count
       agent.send(text)
       await agent.whenIdle()
       return sent

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const DIR = fileURLToPath(new URL('./peers', import.meta.url))
-export const PEERS = ['deepseek', 'langchain', 'ai', 'pi', 'openai', 'adk', 'mastra'] as const
+export const PEERS = ['deepseek', 'langchain', 'langchain-editing', 'langchain-trim', 'ai', 'pi', 'openai', 'adk', 'mastra'] as const
 
 export interface Party {
   readonly name: string

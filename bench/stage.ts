@@ -24,9 +24,11 @@ export interface StageOptions {
   readonly contextWindow?: number
   /** Where sessions are stored; nowhere by default. */
   readonly dir?: string
+  /** What the tool answers. */
+  readonly result?: string
 }
 
-export async function stage(replies: ScriptedTurn, { contextWindow = 1_000_000_000, dir }: StageOptions = {}): Promise<Stage> {
+export async function stage(replies: ScriptedTurn, { contextWindow = 1_000_000_000, dir, result = RESULT }: StageOptions = {}): Promise<Stage> {
   const root = new Context()
   if (dir !== undefined) await root.plugin(JsonlSessionPersistence, { dir })
   const parts = [SessionService, LlmService, TokenMeterService, SystemPromptService, ToolService, AgentService, AgentLoop, BasicCompactionEngine]
@@ -38,7 +40,7 @@ export async function stage(replies: ScriptedTurn, { contextWindow = 1_000_000_0
     apply(inner: Context) {
       ctx = inner
       inner.llm.registerAdapter(new ScriptedAdapter({ provider: PROVIDER, models: { [MODEL]: { contextWindow } }, replies }))
-      inner.tools.registerTool({ name: TOOL, description: 'Does nothing.', parameters: { type: 'object' }, execute: () => RESULT })
+      inner.tools.registerTool({ name: TOOL, description: 'Does nothing.', parameters: { type: 'object' }, execute: () => result })
     },
   })
   return { ctx, dispose: async () => root.fiber.dispose() }

@@ -2,19 +2,18 @@
  * A contender in a process of its own: `worker.ts MODULE` answers requests, one line of JSON each way; `worker.ts MODULE read
  * DIR` reads a stored conversation once, so that its peak of memory is its own.
  */
+import { spawnSync } from 'node:child_process'
+import { writeSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import type { Contender, Sampler } from './contender.ts'
 import { elapsedMs } from './measure.ts'
+import { tried, type Trial } from './trial.ts'
 
-export interface Request {
-  readonly figure: string
-  readonly size: number
-}
+export type Request = { readonly figure: string; readonly size: number } | { readonly trial: Trial }
 
 export type Answer = { readonly values: Values } | { readonly absent: true } | { readonly error: string }
 
@@ -23,16 +22,23 @@ export interface Values {
   readonly [name: string]: number
 }
 
+/** Libraries print what they like on stdout and stderr. */
+const ANSWERS_FD = 3
 const [module, ...how] = process.argv.slice(2) as [string, ...string[]]
 const { default: contender } = (await import(pathToFileURL(module).href)) as { default: Contender }
-if (how[0] === 'read') process.stdout.write(JSON.stringify(await readOnce(how[1]!)))
+if (how[0] === 'read') writeSync(ANSWERS_FD, JSON.stringify(await readOnce(how[1]!)))
 else await serve()
 
 async function serve(): Promise<void> {
   let prepared: { key: string; sample: () => Promise<Values>; close?: () => Promise<void> } | undefined
   tell({ values: {}, name: contender.name })
   for await (const line of createInterface({ input: process.stdin })) {
-    const { figure, size } = JSON.parse(line) as Request
+    const request = JSON.parse(line) as Request
+    if ('trial' in request) {
+      tell(await judged(request.trial))
+      continue
+    }
+    const { figure, size } = request
     const key = `${figure} ${size}`
     try {
       if (prepared?.key !== key) {
@@ -57,7 +63,16 @@ async function serve(): Promise<void> {
 }
 
 function tell(answer: object): void {
-  process.stdout.write(`${JSON.stringify(answer)}\n`)
+  writeSync(ANSWERS_FD, `${JSON.stringify(answer)}\n`)
+}
+
+async function judged(trial: Trial): Promise<Answer> {
+  if (contender.converse === undefined) return { absent: true }
+  try {
+    return { values: { ...(await tried(contender.converse, trial)) } }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 async function figureSampler(figure: string, size: number): Promise<{ sample: () => Promise<Values> } | undefined> {
@@ -72,8 +87,8 @@ async function storedSampler(steps: number): Promise<{ sample: () => Promise<Val
   const overhead = ((await stat(path)).size - textBytes) / events
   return {
     sample: async () => {
-      const read = execFileSync(process.execPath, ['--expose-gc', import.meta.filename, module, 'read', dir], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-      return { ...(JSON.parse(read) as Values), events, overheadBytes: overhead }
+      const { output } = spawnSync(process.execPath, ['--expose-gc', import.meta.filename, module, 'read', dir], { encoding: 'utf8', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
+      return { ...(JSON.parse(output[ANSWERS_FD]!) as Values), events, overheadBytes: overhead }
     },
     close: () => rm(dir, { recursive: true }),
   }
