@@ -7,13 +7,13 @@ import { messageOf } from '@deepseek-ai/dsh-llm'
 import { TranscriptBuilder } from './builder.ts'
 import { TranscriptError } from './error.ts'
 import type { DocumentFormat, LinesFormat, Objection } from './format.ts'
-import { DOCUMENT_FORMATS, LINES_FORMATS } from './formats.ts'
+import { DOCUMENT_FORMATS, LINES_FORMATS, TEXT_FORMATS } from './formats.ts'
 import { isObject, parseJson, type JsonObject } from './json.ts'
 import { readJsonLines, type JsonLines } from './lines.ts'
 import type { Transcript } from './model.ts'
 
 const NO_OBJECT = 'no JSON object'
-const EXPECTED = `one of: ${[...LINES_FORMATS, ...DOCUMENT_FORMATS].map(format => format.expected).join('; ')}`
+const EXPECTED = `one of: ${[...LINES_FORMATS, ...DOCUMENT_FORMATS, ...TEXT_FORMATS].map(format => format.expected).join('; ')}`
 
 /**
  * Throws a {@link TranscriptError} that names the formats expected and the first line that disagreed: with all of them, or,
@@ -25,6 +25,8 @@ export function importTranscript(bytesOrText: Uint8Array | string, name?: string
   const document = parseJson(text)
   if (Array.isArray(document) || (isObject(document) && !isLine(document))) return importDocument(document, file)
   if (isObject(document)) return importLines({ lines: [{ line: 1, value: document }] }, file)
+  const format = TEXT_FORMATS.find(candidate => candidate.claims(text))
+  if (format !== undefined) return format.read(text, new TranscriptBuilder(format.name))
   const lines = readJsonLines(text)
   if (lines.lines.length === 0) throw new TranscriptError({ expected: EXPECTED, ...jsonFault(text), ...file })
   return importLines(lines, file)

@@ -8,6 +8,14 @@ import type { JsonObject } from './json.ts'
 import type { Line } from './lines.ts'
 import type { Transcript, TranscriptFormat } from './model.ts'
 
+/** A format that is no JSON. */
+export interface TextFormat {
+  readonly name: TranscriptFormat
+  readonly expected: string
+  claims(text: string): boolean
+  read(text: string, builder: TranscriptBuilder): Transcript
+}
+
 /** A format of JSON Lines. Lines are shown one after the other until a single format says `yes`. */
 export interface LinesFormat {
   readonly name: TranscriptFormat

@@ -74,6 +74,7 @@ export type TranscriptFormat =
   | 'opencode-export'
   | 'swe-agent-traj'
   | 'tau-bench'
+  | 'aider-history'
   | 'mini-swe-agent-traj'
   | 'openai-chat'
   | 'dsh-session'

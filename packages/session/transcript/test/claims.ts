@@ -1,5 +1,5 @@
 import type { TranscriptFormat } from '../src/index.ts'
-import { DOCUMENT_FORMATS, LINES_FORMATS } from '../src/formats.ts'
+import { DOCUMENT_FORMATS, LINES_FORMATS, TEXT_FORMATS } from '../src/formats.ts'
 import { isObject, parseJson } from '../src/json.ts'
 import { readJsonLines, type Line } from '../src/lines.ts'
 
@@ -8,7 +8,7 @@ export function claimants(text: string): TranscriptFormat[] {
   const document = parseJson(text)
   const whole = isObject(document) || Array.isArray(document) ? DOCUMENT_FORMATS.filter(format => format.objection(document) === null) : []
   const lines = isObject(document) ? [{ line: 1, value: document }] : readJsonLines(text).lines
-  return [...whole, ...LINES_FORMATS.filter(format => claimsAny(format.claims, lines))].map(({ name }) => name)
+  return [...TEXT_FORMATS.filter(format => format.claims(text)), ...whole, ...LINES_FORMATS.filter(format => claimsAny(format.claims, lines))].map(({ name }) => name)
 }
 
 function claimsAny(claims: (line: Line) => 'yes' | 'maybe' | 'no', lines: readonly Line[]): boolean {

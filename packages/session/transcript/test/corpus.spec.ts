@@ -115,6 +115,10 @@ const FILES: [name: string, figures: Figures, format?: TranscriptFormat][] = [
     // Nobody speaks in it: a goal that was set by a command drives the turns.
     answers: 12, person: 0, context: 4, toolCalls: 11, usagePoints: 12, peakTokens: 10_935, mostParallel: 2,
   }, 'deepseek-harness'],
+  ['aider-history/aider-chat-history-excerpt.md', {
+    // 167 conversations: a start of aider in which nothing was said is none, and what follows a /clear is another.
+    answers: 153, person: 227, context: 1, toolCalls: 0, usagePoints: 0, peakTokens: 0, compactions: 166, interrupted: 1, mostParallel: 0,
+  }],
   ['copilot-cli-events/copilot-sonnet46.jsonl', {
     // The one message of the person stands between two texts of the tool; the third is a notification.
     answers: 54, person: 1, context: 3, toolCalls: 68, usagePoints: 0, peakTokens: 0, errors: 1, mostParallel: 2,

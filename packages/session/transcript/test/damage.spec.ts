@@ -190,7 +190,17 @@ describe('damage never breaks a law', () => {
     expect(importTranscript(JSON.stringify(document)).format).toBe(format)
     damageEverywhere([document], ([damaged]) => JSON.stringify(damaged))
   })
+
+  it('aider-history', () => {
+    expect(importTranscript(AIDER.join('\n')).format).toBe('aider-history')
+    damageEverywhere(AIDER, lines => lines.join('\n'))
+  })
 })
+
+const AIDER = [
+  '# aider chat started at 2026-01-01 10:00:00', '', '> Models: m with diff edit format  ', '', '#### go  ', '', 'a', '', '> ^C KeyboardInterrupt  ',
+  '', '#### /clear  ', '> an output', 'of two lines  ', '', '#### on  ', '', 'done',
+]
 
 function damageEverywhere(sample: Json[], write: (damaged: Json[]) => string): void {
   const junk = fc.constantFrom<Json>(null, 0, '', 'x', [], {}, [null], [{}], { type: 'text' }, 'y'.repeat(3))

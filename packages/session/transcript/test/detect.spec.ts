@@ -24,6 +24,7 @@ describe('each format is recognized by its content, and by no other', () => {
     ['swe-agent-traj', JSON.stringify({ trajectory: [], history: [{ role: 'user', content: 'hi' }] })],
     ['tau-bench', JSON.stringify([{ task_id: 0, traj: [{ role: 'user', content: 'hi' }] }])],
     ['deepseek-harness', jsonl({ type: 'session', version: 0, id: 's', createdAt: 1 })],
+    ['aider-history', '# aider chat started at 2026-01-01 10:00:00\n\n#### hi  \n\nho\n'],
     ['mini-swe-agent-traj', JSON.stringify({ trajectory_format: 'mini-swe-agent-1.1', messages: [{ role: 'user', content: 'hi' }] })],
     ['openai-chat', JSON.stringify([{ role: 'user', content: 'hi' }], null, 2)],
     ['openai-chat', JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] })],
@@ -52,7 +53,7 @@ describe('a file of no known format is refused with what was expected and the fi
     const error = refusal(text)
     expect(error).toMatchObject({ line })
     expect(error.message).toContain(`some.file: ${found}`)
-    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'DeepSeek harness', 'chat replay', 'a SWE-agent', 'tau-bench', 'OpenHands', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
+    for (const name of ['dsh session', 'Gemini CLI', 'opencode', 'aider', 'DeepSeek harness', 'chat replay', 'a SWE-agent', 'tau-bench', 'OpenHands', 'Copilot CLI', 'Kimi wire', 'Kimi context', 'Claude Code', 'Codex', 'pi session', 'mini-swe-agent', 'OpenAI chat']) expect(error.expected).toContain(name)
   })
 })
 
