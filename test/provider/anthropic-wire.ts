@@ -1,6 +1,6 @@
 /** Anthropic messages. */
 import { MarkedCache } from './prefix-cache.ts'
-import type { Call, Json, Part, Said } from './prompt.ts'
+import { tokensOf, type Call, type Json, type Part, type Said } from './prompt.ts'
 import type { Ending, Frames, OutputUse, PromptUse, Wire } from './wire.ts'
 
 interface Body {
@@ -64,7 +64,7 @@ export const anthropic: Wire = {
 
 /** The role stands in each part: a block of one role is no block of another. */
 function partOf(role: string, { cache_control, ...value }: Markable): Part {
-  return { text: `${role}: ${JSON.stringify(value)}`, ...(cache_control ? { isMarked: true } : {}) }
+  return { tokens: tokensOf(`${role}: ${JSON.stringify(value)}`), ...(cache_control ? { isMarked: true } : {}) }
 }
 
 function blocksOf(content: string | readonly Block[]): readonly Block[] {

@@ -1,6 +1,6 @@
 /** OpenAI chat completions, with the fields that DeepSeek adds. */
 import { AutomaticCache } from './prefix-cache.ts'
-import type { Call, Json, Part, Said } from './prompt.ts'
+import { tokensOf, type Call, type Json, type Part, type Said } from './prompt.ts'
 import type { Ending, Frames, OutputUse, PromptUse, Wire } from './wire.ts'
 
 interface Body {
@@ -36,7 +36,7 @@ export const openai: Wire = {
       system: messages.filter(isSystem).map(textOf).join('\n'),
       tools: tools.map(tool => tool.function.name),
       messages: messages.filter(message => !isSystem(message)).map(said),
-      parts: [...tools, ...messages].map((value): Part => ({ text: JSON.stringify(value) })),
+      parts: [...tools, ...messages].map((value): Part => ({ tokens: tokensOf(JSON.stringify(value)) })),
       ...(maxTokens === undefined ? {} : { maxTokens }),
     }
   },

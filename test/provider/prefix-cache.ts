@@ -4,7 +4,7 @@
  * Pure. Both forget nothing, so that every miss is the client's doing.
  */
 import { createHash } from 'node:crypto'
-import { countTokens, tokensOf, type Part } from './prompt.ts'
+import type { Part } from './prompt.ts'
 
 /** Tokens. What is neither is read afresh and not kept. */
 export interface CacheUse {
@@ -24,7 +24,7 @@ export class AutomaticCache implements PrefixCache {
   private readonly root: Block = new Map()
 
   use(parts: readonly Part[]): CacheUse {
-    const tokens = parts.flatMap(({ text }) => tokensOf(text))
+    const tokens = parts.flatMap(part => part.tokens)
     let block = this.root
     let read = 0
     for (let end = BLOCK_TOKENS; end <= tokens.length; end += BLOCK_TOKENS) {
@@ -49,23 +49,23 @@ export class MarkedCache implements PrefixCache {
   private readonly kept = new Set<string>()
 
   use(parts: readonly Part[]): CacheUse {
-    const heads: { readonly digest: string; readonly tokens: number }[] = []
+    const heads: { readonly digest: string; readonly length: number }[] = []
     let digest = ''
-    let tokens = 0
-    for (const { text, setting = '' } of parts) {
-      digest = createHash('sha256').update(digest).update(setting).update(text).digest('base64')
-      tokens += countTokens(text)
-      heads.push({ digest, tokens })
+    let length = 0
+    for (const { tokens, setting = '' } of parts) {
+      digest = createHash('sha256').update(digest).update(setting).update(tokens.join('')).digest('base64')
+      length += tokens.length
+      heads.push({ digest, length })
     }
     const marks = parts.flatMap(({ isMarked }, index) => (isMarked ? [index] : []))
     let read = 0
     for (const mark of marks) {
       for (const head of heads.slice(Math.max(0, mark - LOOK_BACK_PARTS), mark + 1)) {
-        if (this.kept.has(head.digest)) read = Math.max(read, head.tokens)
+        if (this.kept.has(head.digest)) read = Math.max(read, head.length)
       }
     }
     for (const mark of marks) this.kept.add(heads[mark]!.digest)
     const last = marks.at(-1)
-    return { read, written: last === undefined ? 0 : Math.max(0, heads[last]!.tokens - read) }
+    return { read, written: last === undefined ? 0 : Math.max(0, heads[last]!.length - read) }
   }
 }

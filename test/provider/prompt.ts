@@ -24,7 +24,7 @@ export interface Said {
 
 /** A stretch of a prompt, in the order in which a model reads it: tools, system prompt, messages. */
 export interface Part {
-  readonly text: string
+  readonly tokens: readonly string[]
   /** Whether the client asks for everything up to here to be kept. */
   readonly isMarked?: boolean
   /** What the model does not read here, and what yet makes another prefix of it. */
@@ -36,9 +36,13 @@ export interface Prompt {
   readonly system: string
   readonly tools: readonly string[]
   readonly messages: readonly Said[]
-  readonly parts: readonly Part[]
   /** Output tokens. */
   readonly maxTokens?: number
+}
+
+/** What counts; it is not kept with the request, for it is as large again. */
+export interface ReadPrompt extends Prompt {
+  readonly parts: readonly Part[]
 }
 
 export interface ProviderRequest extends Prompt {

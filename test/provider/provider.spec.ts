@@ -202,9 +202,9 @@ describe('the cache', () => {
   })
 
   it('of Anthropic finds nothing without a mark, and nothing more than twenty parts before one', () => {
-    const parts = (count: number, ...marks: number[]): Part[] => Array.from({ length: count }, (_, index) => ({ text: `part ${index}`, ...(marks.includes(index) ? { isMarked: true } : {}) }))
+    const parts = (count: number, ...marks: number[]): Part[] => Array.from({ length: count }, (_, index) => ({ tokens: tokensOf(`part ${index}`), ...(marks.includes(index) ? { isMarked: true } : {}) }))
     const cache = new MarkedCache()
-    const all = (count: number): number => parts(count).reduce((sum, { text }) => sum + countTokens(text), 0)
+    const all = (count: number): number => parts(count).reduce((sum, { tokens }) => sum + tokens.length, 0)
     expect(cache.use(parts(5))).toEqual({ read: 0, written: 0 })
     expect(cache.use(parts(5, 4))).toEqual({ read: 0, written: all(5) })
     expect(cache.use(parts(25, 24))).toEqual({ read: all(5), written: all(25) - all(5) })

@@ -2,13 +2,13 @@
  * A provider to test against: a real HTTP server that speaks OpenAI chat completions and Anthropic messages, remembers what it
  * has read as a provider's cache does, enforces its window, and does whatever a script tells it to.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { anthropic } from './anthropic-wire.ts'
 import { Gates } from './gates.ts'
 import { openai } from './openai-wire.ts'
 import type { PrefixCache } from './prefix-cache.ts'
-import { countTokens, pairingFault, tokensOf, type Json, type ProviderRequest } from './prompt.ts'
+import { countTokens, pairingFault, tokensOf, type Json, type ProviderRequest, type ReadPrompt } from './prompt.ts'
 import { isRefusal, refusal, type Act, type Answer, type Refusal, type Script } from './script.ts'
 import type { Ending, Frames, PromptUse, Wire } from './wire.ts'
 
@@ -67,14 +67,19 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
     if (incoming.method !== 'POST' || wire === undefined) return refuse(response, refusal('openai', 404, `no such endpoint: ${incoming.method} ${incoming.url}`))
     const index = requests++
     const { dialect } = wire
-    let request: ProviderRequest
+    let body: Json
+    let read: ReadPrompt
     try {
-      request = { ...requestOf(wire, incoming, JSON.parse(await textOf(incoming)) as Json), index }
+      body = JSON.parse(await textOf(incoming)) as Json
+      read = wire.read(body)
     } catch (error) {
       if (error instanceof SyntaxError) return refuse(response, refusal(dialect, 400, error.message))
       throw error
     }
-    const promptTokens = request.parts.reduce((sum, { text }) => sum + countTokens(text), 0)
+    const { parts, ...prompt } = read
+    const { headers } = incoming
+    const request: ProviderRequest = { ...prompt, index, dialect, key: keyOf(headers), headers, body }
+    const promptTokens = parts.reduce((sum, { tokens }) => sum + tokens.length, 0)
     const fault = pairingFault(request.messages)
     const reply = fault !== null ? refusal(dialect, 400, fault) : (overflow(request, promptTokens) ?? (await script(request)))
     if (isRefusal(reply)) {
@@ -83,7 +88,7 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
     }
     const cacheKey = `${dialect} ${request.model} ${request.key}`
     if (!caches.has(cacheKey)) caches.set(cacheKey, wire.newCache())
-    const use = { promptTokens, ...caches.get(cacheKey)!.use(request.parts) }
+    const use = { promptTokens, ...caches.get(cacheKey)!.use(parts) }
     const entry: Served = { request, ...use, outputTokens: 0, outcome: 'open' }
     served.push(entry)
     await new Stream(response, wire.frames(request.body, use), entry, gates).play(typeof reply === 'string' ? [{ text: reply }] : reply)
@@ -114,9 +119,8 @@ export async function startProvider(options: ProviderOptions): Promise<Provider>
   }
 }
 
-function requestOf(wire: Wire, { headers }: IncomingMessage, body: Json): Omit<ProviderRequest, 'index'> {
-  const key = headers.authorization?.replace(/^Bearer /, '') ?? headers['x-api-key'] ?? ''
-  return { ...wire.read(body), dialect: wire.dialect, key: String(key), headers, body }
+function keyOf(headers: IncomingHttpHeaders): string {
+  return headers.authorization?.replace(/^Bearer /, '') ?? String(headers['x-api-key'] ?? '')
 }
 
 async function textOf(incoming: IncomingMessage): Promise<string> {

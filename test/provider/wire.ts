@@ -4,12 +4,12 @@
  * Pure types.
  */
 import type { CacheUse, PrefixCache } from './prefix-cache.ts'
-import type { Call, Json, Prompt, ProviderRequest } from './prompt.ts'
+import type { Call, Json, ProviderRequest, ReadPrompt } from './prompt.ts'
 
 export interface Wire {
   readonly dialect: ProviderRequest['dialect']
   /** @throws SyntaxError saying what is wrong with the body, as a provider would. */
-  read(body: Json): Prompt
+  read(body: Json): ReadPrompt
   newCache(): PrefixCache
   frames(body: Json, use: PromptUse): Frames
 }
