@@ -1,0 +1,1 @@
+export { FileTools as default } from './service.ts'
