@@ -46,6 +46,12 @@ interface ReplayFlags {
   readonly log?: string
 }
 
+interface CompactFlags {
+  readonly out: string
+  readonly window: number
+  readonly summarizer: 'digest' | 'model'
+}
+
 interface SessionsFlags {
   readonly dir?: string
 }
@@ -78,7 +84,7 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .option('--window <tokens>', 'the model\'s context window', tokens, DEFAULT_WINDOW_TOKENS)
     .option('--max-tokens <tokens>', 'the output limit of each request; none by default', tokens)
     .option('--ignore-compactions', 'leave out the compactions that were recorded and replay the whole history', false)
-    .addOption(new Option('--summarizer <kind>', 'who writes the checkpoints; the model is DSH_MODEL, or the first there is a key for').choices(['digest', 'model']).default('digest'))
+    .addOption(summarizerOption())
     .addOption(new Option('--summarizer-faults <list>', `a scripted model writes them, and misbehaves so, in turn: ${SUMMARIZER_FAULTS.join(', ')}`).argParser(faults).conflicts('summarizer'))
     .option('--json', 'print the report as one JSON object', false)
     .option('--requests <file>', 'write every request as sent, as JSON Lines in the OpenAI chat shape')
@@ -86,6 +92,16 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .action(async (file: string, { window, requests, log, ...flags }: ReplayFlags) => {
       const { replayCommand } = await import('./replay-command.ts')
       finish(await replayCommand({ file, windowTokens: window, requestsPath: requests, logPath: log, ...flags, ...program.opts<GlobalFlags>() }))
+    })
+
+  program.command('compact <file>')
+    .description('write a recorded conversation anew, as a session in that window would go on with it: OpenAI chat JSON')
+    .requiredOption('-o, --out <file>', 'where it goes; - is stdout')
+    .option('--window <tokens>', 'the model\'s context window', tokens, DEFAULT_WINDOW_TOKENS)
+    .addOption(summarizerOption())
+    .action(async (file: string, { window, ...flags }: CompactFlags) => {
+      const { compactCommand } = await import('./compact-command.ts')
+      finish(await compactCommand({ file, windowTokens: window, ...flags, ...program.opts<GlobalFlags>() }))
     })
 
   program.command('check <log>')
@@ -126,6 +142,10 @@ function conversing(command: Command): Command {
     .option('--model <provider/model>', 'the model that answers; by default DSH_MODEL, the session\'s last, or the first there is a key for')
     .option('--yes', 'allow everything that would need permission', false)
     .option('--dir <folder>', 'where sessions are kept')
+}
+
+function summarizerOption(): Option {
+  return new Option('--summarizer <kind>', 'who writes the checkpoints; the model is DSH_MODEL, or the first there is a key for').choices(['digest', 'model']).default('digest')
 }
 
 function seq(text: string): number {

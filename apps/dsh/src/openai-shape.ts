@@ -1,9 +1,10 @@
 /**
  * OpenAI shape: a request as a chat-completions wire would carry it, so that anybody can judge it without knowing our types.
  *
- * Pure. Reasoning does not travel, images travel without their pixels, and a call's arguments are always JSON.
+ * Pure. Reasoning does not travel, images travel without their pixels unless they are asked for, and a call's arguments are
+ * always JSON.
  */
-import { callsOf, textOf, type ContentBlock, type GenerateOptions, type Message, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
+import { callsOf, textOf, type ContentBlock, type GenerateOptions, type ImageBlock, type Message, type ToolCallBlock, type ToolSchema } from '@deepseek-ai/dsh-llm'
 
 export type OpenAiPart =
   | { readonly type: 'text'; readonly text: string }
@@ -32,17 +33,23 @@ export function openAiTools(tools: readonly ToolSchema[]): OpenAiTool[] {
   return tools.map(tool => ({ type: 'function', function: tool }))
 }
 
+/** Where an image is to be had. */
+export type ImageUrl = (image: ImageBlock) => string
+
+export const withoutPixels: ImageUrl = ({ ref, mediaType }) => ref ?? `data:${mediaType};omitted`
+export const withPixels: ImageUrl = ({ ref, mediaType, data = '' }) => ref ?? `data:${mediaType};base64,${data}`
+
 /** The system prompt, where there is one, then every message that has something to say. */
-export function openAiMessages({ system, messages }: Pick<GenerateOptions, 'system' | 'messages'>): OpenAiMessage[] {
-  const shaped = messages.map(openAiMessage).filter(message => message !== null)
+export function openAiMessages({ system, messages }: Pick<GenerateOptions, 'system' | 'messages'>, imageUrl?: ImageUrl): OpenAiMessage[] {
+  const shaped = messages.map(message => openAiMessage(message, imageUrl)).filter(message => message !== null)
   return system === undefined || system === '' ? shaped : [{ role: 'system', content: system }, ...shaped]
 }
 
 /** Null for an assistant message left without text and calls: no wire takes it. */
-export function openAiMessage(message: Message): OpenAiMessage | null {
+export function openAiMessage(message: Message, imageUrl = withoutPixels): OpenAiMessage | null {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: openAiContent(message.content) }
+      return { role: 'user', content: openAiContent(message.content, imageUrl) }
     case 'assistant': {
       const text = textOf(message.content)
       const calls = callsOf(message.content).map(openAiCall)
@@ -51,22 +58,22 @@ export function openAiMessage(message: Message): OpenAiMessage | null {
     }
     case 'tool': {
       const result = message.content.find(block => block.type === 'tool-result')
-      return { role: 'tool', tool_call_id: result?.toolCallId ?? '', content: openAiContent(result?.content ?? []) }
+      return { role: 'tool', tool_call_id: result?.toolCallId ?? '', content: openAiContent(result?.content ?? [], imageUrl) }
     }
   }
 }
 
-function openAiContent(blocks: readonly ContentBlock[]): string | OpenAiPart[] {
-  const parts = blocks.flatMap(openAiPart)
+function openAiContent(blocks: readonly ContentBlock[], imageUrl: ImageUrl): string | OpenAiPart[] {
+  const parts = blocks.flatMap(block => openAiPart(block, imageUrl))
   const [first] = parts
   if (first === undefined) return ''
   return parts.length === 1 && first.type === 'text' ? first.text : parts
 }
 
-function openAiPart(block: ContentBlock): OpenAiPart[] {
+function openAiPart(block: ContentBlock, imageUrl: ImageUrl): OpenAiPart[] {
   if (block.type === 'text') return [{ type: 'text', text: block.text }]
   if (block.type !== 'image') return []
-  return [{ type: 'image_url', image_url: { url: block.ref ?? `data:${block.mediaType};omitted` } }]
+  return [{ type: 'image_url', image_url: { url: imageUrl(block) } }]
 }
 
 function openAiCall({ id, name, arguments: given }: ToolCallBlock): OpenAiCall {

@@ -103,7 +103,7 @@ export function exitCodeOf(report: ReplayReport): ExitCode {
 const REPORT_COLUMNS = 100
 
 /** A path that a person gave and that cannot be written is their usage, not our failure. */
-async function writable<P extends string | undefined, T>(path: P, write: (path: P) => Promise<T>): Promise<T> {
+export async function writable<P extends string | undefined, T>(path: P, write: (path: P) => Promise<T>): Promise<T> {
   try {
     return await write(path)
   } catch (error) {

@@ -51,6 +51,8 @@ export interface ReplayOptions {
    * ends early when they leave. The session is closed once they have left.
    */
   readonly audience?: ((agent: Agent) => Promise<unknown>) | undefined
+  /** What is done at the end of the recording, with everything still in place. */
+  readonly epilogue?: ((agent: Agent) => Promise<void>) | undefined
 }
 
 export interface Replayed {
@@ -146,6 +148,7 @@ class Replay {
   async play(): Promise<Replayed> {
     const { ctx, session, requests, prompted, clock } = this
     const [stopped] = await Promise.all([this.toTheEnd().finally(() => requests.close()), this.watched()])
+    if (stopped === null) await this.options.epilogue?.(this.agent)
     await ctx.sessions.close(session)
     return { session, requests, compactions: this.compactions.rows, prompted, stopped, wallMs: clock.wallMs, ownMs: clock.ownMs }
   }
