@@ -343,6 +343,7 @@ export class Compactor {
     const input: SummaryInput = {
       ...(header?.system === undefined ? {} : { system: header.system }),
       ...(header?.tools === undefined ? {} : { tools: header.tools }),
+      ...(header?.config.reasoningEffort === undefined ? {} : { reasoningEffort: header.config.reasoningEffort }),
       messages: entries.map(entry => entry.message),
       entries,
       spanTokens: shadowedTokens,

@@ -22,6 +22,7 @@ export interface SummaryInput {
   /** The routed request's own, as it was last sent. */
   readonly system?: string
   readonly tools?: readonly ToolSchema[]
+  readonly reasoningEffort?: string
   /** The span, verbatim, as it was last sent: a result that has just been pruned stands here whole. */
   readonly messages: readonly Message[]
   /** The same span entry by entry, with seqs and origins. */
@@ -199,11 +200,13 @@ function isOverflow(error: unknown): boolean {
 }
 
 async function summarizeByReplay(by: Climb, input: RoutedInput): Promise<Summary> {
-  const { system, tools, messages, maxTokens } = input
+  const { system, tools, reasoningEffort, messages, maxTokens } = input
   input.calls.left -= 1
   const reply = await ask(by, input, {
     messages: [...messages, directiveMessage(maxTokens)],
     ...(system === undefined ? {} : { system }),
+    // A provider that thinks differently reads its cache differently.
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     ...(tools === undefined ? {} : { tools, toolChoice: 'none' }),
   })
   return { ...written(by, input, reply), rawOutput: reply.content, strategy: 'replay' }
@@ -251,7 +254,7 @@ function chunkRoom(windowTokens: number | undefined, wholeTokens: number, maxTok
   return Math.max(Math.floor(windowTokens / 4), windowTokens - directiveTokens - 2 * maxTokens)
 }
 
-type RequestBody = Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice'>
+type RequestBody = Pick<GenerateOptions, 'messages' | 'system' | 'tools' | 'toolChoice' | 'reasoningEffort'>
 
 /** One answer of the summarizer, asked for again as its policy allows; an empty one is worth another form rather. */
 async function ask(by: Climb, input: RoutedInput, body: RequestBody): Promise<Collected> {

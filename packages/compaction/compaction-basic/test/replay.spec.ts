@@ -51,6 +51,14 @@ it('same route, system prompt and tools; messages a prefix, deep-equal; the dire
   expect(textOf(directive.content)).toContain('is about to be replaced by a checkpoint')
 })
 
+it('the model thinks as hard as it was asked to: a provider that thinks differently reads its cache differently', async () => {
+  const all = await harness({ tools: [look], replies: [...Array.from({ length: 10 }, (_, n) => lookAgain(n)), 'done'] })
+  all.ctx.on('agent/request', async (_event, next) => ({ ...(await next()), reasoningEffort: 'high' }))
+  all.agent.send('Look at everything.')
+  await all.agent.whenIdle()
+  expect(all.model.requests.find(({ purpose }) => purpose === 'compaction')).toMatchObject({ toolChoice: 'none', reasoningEffort: 'high' })
+})
+
 it('a direct call, not a step: agent/request never sees it, llm/stream does, and the log no request of it', async () => {
   const seen: string[] = []
   const all = await harness({ tools: [look], replies: [...Array.from({ length: 10 }, (_, n) => lookAgain(n)), 'done'] })
