@@ -12,7 +12,7 @@ import { FileError } from './failure.ts'
 import { stampOf, type KnownFiles, type Stamp } from './known.ts'
 import type { Limits } from './limits.ts'
 import { placeOf, statsOf, type Place } from './place.ts'
-import { decodeText, encodeText, linesOf, type TextFile } from './text.ts'
+import { decodeText, encodeText, lineCount, linesOf, type TextFile } from './text.ts'
 
 export interface Found {
   readonly place: Place
@@ -90,7 +90,7 @@ function isNothing({ old, diff }: Plan): boolean {
 
 function requestOf(plan: Plan, { maxDiffChars }: Limits): PermissionRequest {
   const { place, old, diff, now } = plan
-  const what = old === null ? `Write ${place.shown} (new file, ${count(linesOf(now.raw).length)})` : `Edit ${place.shown} (${changed(diff)})`
+  const what = old === null ? `Write ${place.shown} (new file, ${lineCount(linesOf(now.raw).length)})` : `Edit ${place.shown} (${changed(diff)})`
   return { scope: scopeOf(place), title: what, ...(diff.text !== '' && { detail: boundedDiff(diff.text, maxDiffChars) }) }
 }
 
@@ -102,7 +102,7 @@ function scopeOf({ inProject, path }: Place): string {
 
 function outcomeOf(plan: Plan, limits: Limits): ToolOutcome {
   const { place, old, diff, now } = plan
-  const text = old === null ? `Wrote ${place.shown} (new file, ${count(linesOf(now.raw).length)}).` : `Changed ${place.shown} (${changed(diff)}).`
+  const text = old === null ? `Wrote ${place.shown} (new file, ${lineCount(linesOf(now.raw).length)}).` : `Changed ${place.shown} (${changed(diff)}).`
   return { content: [{ type: 'text', text }], meta: metaOf(plan, limits) }
 }
 
@@ -112,10 +112,6 @@ function metaOf({ place, diff: { added, removed, text } }: Plan, { maxDiffChars 
 
 function changed({ added, removed }: Diff): string {
   return `+${added} −${removed}`
-}
-
-function count(lines: number): string {
-  return lines === 1 ? '1 line' : `${lines} lines`
 }
 
 /** Whole or not at all: a reader sees the old file or the new one. */

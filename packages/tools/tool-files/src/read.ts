@@ -9,7 +9,7 @@ import { imageKind } from './image.ts'
 import { stampOf, type KnownFiles } from './known.ts'
 import type { Limits } from './limits.ts'
 import { notFound, permissionToLook, placeOf, statsOf, type Place } from './place.ts'
-import { linesOf, viewOf } from './text.ts'
+import { lineCount, linesOf, viewOf } from './text.ts'
 
 const Parameters = z.strictObject({
   path: z.string().min(1).describe("The file, relative to the project's folder, absolute, or from `~`."),
@@ -61,7 +61,7 @@ function imageOf(bytes: Buffer, place: Place, { maxImageBytes }: Limits): ToolOu
 
 function textOf(text: string, { shown }: Place, { offset = 1, limit = Infinity }: Arguments, { maxReadLines, maxReadChars }: Limits): ToolOutcome {
   const lines = linesOf(viewOf(text))
-  if (offset > 1 && offset > lines.length) throw new FileError('OUT_OF_RANGE', `${shown} has ${count(lines.length)}; there is no line ${offset}.`)
+  if (offset > 1 && offset > lines.length) throw new FileError('OUT_OF_RANGE', `${shown} has ${lineCount(lines.length)}; there is no line ${offset}.`)
   const part: string[] = []
   let chars = 0
   for (const line of lines.slice(offset - 1, offset - 1 + Math.min(limit, maxReadLines))) {
@@ -79,10 +79,6 @@ function textOf(text: string, { shown }: Place, { offset = 1, limit = Infinity }
   const body = cut(part.join(''), maxReadChars)
   const gap = notes.length === 0 || body === '' || body.endsWith('\n') ? '' : '\n'
   return { content: [{ type: 'text', text: `${body}${gap}${notes.map(note => `[${note}]`).join('\n')}` }], meta: { path: shown, lines: part.length, ofLines: lines.length } }
-}
-
-function count(lines: number): string {
-  return lines === 1 ? '1 line' : `${lines} lines`
 }
 
 /** At most so many code units, and no half of a character. */

@@ -70,3 +70,7 @@ function withLineEnds(text: string, lineEnd: '\n' | '\r\n'): string {
 export function linesOf(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 }
+
+export function lineCount(lines: number): string {
+  return lines === 1 ? '1 line' : `${lines} lines`
+}

@@ -67,7 +67,10 @@ export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput }: R
     signal.removeEventListener('abort', onAbort)
     output.off('data', onOutput)
   }
+  let isSettled = false
   const settle = (holdsOutput: boolean): void => {
+    if (isSettled) return
+    isSettled = true
     release()
     // What has let go of the output may still be there.
     if (killed !== null && !signalGroup(child.pid!, 0)) clearTimeout(killing)
@@ -88,7 +91,9 @@ export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput }: R
   child.once('exit', (exitCode, exitSignal) => {
     exit = { exitCode, signal: exitSignal }
     clearTimeout(timeout)
-    lingering = setTimeout(() => settle(true), killed === null ? LINGER_MS : KILL_GRACE_MS + LINGER_MS)
+    // A loop that was held up looks at what has come in meanwhile, the end of the output perhaps, before it gives up.
+    const giveUp = (): void => void setImmediate(() => settle(true))
+    lingering = setTimeout(giveUp, killed === null ? LINGER_MS : KILL_GRACE_MS + LINGER_MS)
   })
   child.once('close', () => settle(false))
   return promise
