@@ -7,6 +7,7 @@
  * characters of its JSON; where the span had to be sent as a transcript, that is no prefix and counts as none.
  */
 import type { GenerateOptions, LlmRequest } from '@deepseek-ai/dsh-llm'
+import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
 import type { Transcript } from '@deepseek-ai/dsh-transcript'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,8 +34,12 @@ export async function run(): Promise<void> {
   const notes: string[] = []
   for (const file of recordings()) {
     const transcript = read(file)
-    if (transcript === null) continue
+    const envelopeTokens = tokenMeter().estimateEnvelope(transcript.system, transcript.tools)
     for (const windowTokens of WINDOWS_TOKENS) {
+      if (envelopeTokens >= windowTokens) {
+        notes.push(`${file}, ${windowTokens / 1_000}k: not replayed, its system prompt and tools alone are ${envelopeTokens} tokens`)
+        continue
+      }
       for (const summarizer of ['digest', 'model'] as const) {
         const own = new Prefixes()
         const report = await replayOnce(file, transcript, windowTokens, summarizer === 'digest' ? undefined : own)

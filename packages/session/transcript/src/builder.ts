@@ -36,6 +36,7 @@ interface CompactionDraft {
   readonly content: readonly ContentBlock[]
   readonly keptFrom: ItemDraft | null
   readonly tokensBefore: number | undefined
+  readonly boundary?: true
   readonly line: number
 }
 
@@ -174,7 +175,7 @@ export class TranscriptBuilder {
   private push(draft: ItemDraft): void {
     if (this.boundaryLine !== null) {
       this.skip('boundary to another conversation of the file, replayed as a compaction', this.boundaryLine)
-      this.drafts.push({ kind: 'compaction', content: [textBlock(ANOTHER_CONVERSATION)], keptFrom: null, tokensBefore: undefined, line: this.boundaryLine })
+      this.drafts.push({ kind: 'compaction', content: [textBlock(ANOTHER_CONVERSATION)], keptFrom: null, tokensBefore: undefined, boundary: true, line: this.boundaryLine })
       this.boundaryLine = null
     }
     this.drafts.push(draft)
@@ -187,9 +188,9 @@ export class TranscriptBuilder {
       case 'answer':
         return this.answerItem(draft)
       case 'compaction': {
-        const { kind, content, tokensBefore, line } = draft
+        const { kind, content, tokensBefore, boundary, line } = draft
         const keptFrom = draft.keptFrom === null ? ownIndex : (indexOf.get(draft.keptFrom) ?? ownIndex)
-        if (keptFrom > 0) return { kind, content, keptFrom, ...(tokensBefore === undefined ? {} : { tokensBefore }), line }
+        if (keptFrom > 0) return { kind, content, keptFrom, ...(tokensBefore === undefined ? {} : { tokensBefore }), ...(boundary === undefined ? {} : { boundary }), line }
         if (ownIndex > 0) this.skip('recorded compaction that replaced nothing', line)
         return { kind: 'input', content, from: 'context', line }
       }

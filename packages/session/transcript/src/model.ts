@@ -48,6 +48,8 @@ export interface CompactionItem {
   readonly keptFrom: number
   /** Tokens before it, as the recording tool counted them. */
   readonly tokensBefore?: number
+  /** Nothing was summarized: another conversation of the same file begins, whose model saw nothing of the one before. */
+  readonly boundary?: true
   readonly line: number
 }
 

@@ -23,6 +23,7 @@ it('reads runs one after the other, each begun anew', () => {
     'person: Book 2.', 'answer:  | c_2 book({}) → booked', `compaction from 5: ${boundary}`,
     'person: Book 3.', 'answer:  | c_3 book({}) → booked',
   ])
+  expect(transcript.items[2]).toMatchObject({ boundary: true })
   expect(transcript.items.map(({ line }) => line)).toEqual([2, 3, 5, 6, 7, 9, 10, 11])
   expect(skips(transcript)).toEqual({
     'key of a run: task_id': 3,
