@@ -23,13 +23,12 @@ function refusalIn({ id, status, code, text, limitTokens = NaN, requestedTokens 
 
 type Dialect = (typeof DIALECTS)[number]
 
-function refusing(dialect: Dialect, refuse: (sizes: Sizes) => Answer, init: { contextWindow?: number } = {}): Promise<Lodging> {
+function refusing(dialect: Dialect, refuse: (sizes: Sizes) => Answer, summaryTokens = 800): Promise<Lodging> {
   return lodging({
     dialect,
     window: { tokens: WINDOW_TOKENS, refuse },
     script: request => (asksForSummary(request) ? SUMMARY : 'Done.'),
-    model: { contextWindow: init.contextWindow ?? 100_000 },
-    house: { compaction: { maxTokens: 800 } },
+    house: { compaction: { maxTokens: summaryTokens } },
   })
 }
 
@@ -96,6 +95,20 @@ describe.each(DIALECTS)('in the dialect of %s', dialect => {
     for (const message of [...HISTORY.slice(0, 2), dense]) await say(all, message)
     expect(all.provider.served.find(({ promptTokens }) => promptTokens > 6_600)).toMatchObject({ outcome: 'answered', outputTokens: 0 })
     expect(outcomeOf(all, all.provider.served)).toBe(recovered('CONTEXT_WINDOW_EXCEEDED'))
+    expectSoundLodging(all)
+  })
+
+  it.each<[string, (sizes: Sizes) => Answer]>([
+    ['that names no size', () => refusal(dialect, 400, 'prompt is too long')],
+    ['that names the window', ({ windowTokens, requestTokens }) => refusal(dialect, 400, `prompt is too long: ${requestTokens} tokens > ${windowTokens} maximum`)],
+  ])('an overflow %s, of a conversation that no summary request has room for: it is asked for in parts', async (_title, refuse) => {
+    const all = await refusing(dialect, refuse, 1_500)
+    for (const message of [sized('u1', 3_000), sized('u2', 4_700), sized('u3', 500)]) await say(all, message)
+    expect(turnEnds(all.session)).toEqual(['completed', 'completed', 'CONTEXT_WINDOW_EXCEEDED', 'completed'])
+    expect(bracketsOf(all.session)).toBe('start(context-overflow) summary(transcript) checkpoint end')
+    const asked = all.provider.served.filter(({ request }) => asksForSummary(request))
+    // As a replay, as one transcript, in halves.
+    expect(asked.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'answered', 'answered'])
     expectSoundLodging(all)
   })
 
