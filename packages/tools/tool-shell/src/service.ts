@@ -26,6 +26,8 @@ const Config = z
     /** Long outputs are files of a folder made in here; by default where the system keeps temporary files. */
     outputDir: z.string().exactOptional(),
     maxOutputFileBytes: z.int().positive().default(100_000_000),
+    /** Variables named `…_API_KEY` that commands need all the same. */
+    passedKeys: z.array(z.string()).default([]),
   })
   .prefault({})
 
@@ -67,10 +69,10 @@ export class ShellTool {
   private async execute({ command, cwd, timeoutMs }: Arguments, context: ToolContext): Promise<ToolOutcome> {
     const folder = folderOf(context, cwd)
     await expectFolder(folder)
-    const { headChars, tailChars, maxOutputFileBytes } = this.config
+    const { headChars, tailChars, maxOutputFileBytes, passedKeys } = this.config
     const output = new Output({ headChars, tailChars, maxFileBytes: maxOutputFileBytes, newFile: () => this.newFile(), onText: context.output })
     const signal = AbortSignal.any([context.signal, this.unloading.signal])
-    const ended = await runCommand({ command, cwd: folder, env: shellEnvironment(process.env), timeoutMs, signal, onOutput: bytes => output.push(bytes) })
+    const ended = await runCommand({ command, cwd: folder, env: shellEnvironment(process.env, passedKeys), timeoutMs, signal, onOutput: bytes => output.push(bytes) })
     const summary = output.end()
     const { left } = ended
     if (left !== null) {

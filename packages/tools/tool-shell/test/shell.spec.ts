@@ -11,7 +11,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'dsh-shell-test-')))
 afterAll(() => rmSync(root, { recursive: true }))
 const session = new Session({ header: { id: 's', createdAt: 0, cwd: root } })
 
-async function stage(config: { headChars?: number; tailChars?: number; maxTimeoutMs?: number; maxOutputFileBytes?: number; outputDir?: string } = {}) {
+async function stage(config: { headChars?: number; tailChars?: number; maxTimeoutMs?: number; maxOutputFileBytes?: number; outputDir?: string; passedKeys?: string[] } = {}) {
   const ctx = new Context()
   await ctx.plugin(Tools)
   const plugin = await ctx.plugin(ShellTool, { outputDir: root, ...config } as never)
@@ -84,6 +84,18 @@ describe('a result', () => {
     expect(textOf(await run({ command: 'pwd' }))).toBe(`${root}\n`)
     expect(textOf(await run({ command: 'pwd', cwd: 'below' }))).toBe(`${root}/below\n`)
   })
+})
+
+it('a command does not get the keys of the process, but for those it is said to need', async () => {
+  process.env['SHELL_TEST_API_KEY'] = 'secret-1'
+  process.env['SHELL_TEST_OTHER_API_KEY'] = 'secret-2'
+  try {
+    const { run } = await stage({ passedKeys: ['SHELL_TEST_OTHER_API_KEY'] })
+    expect(textOf(await run({ command: 'env | grep SHELL_TEST' }))).toBe('SHELL_TEST_OTHER_API_KEY=secret-2\n')
+  } finally {
+    delete process.env['SHELL_TEST_API_KEY']
+    delete process.env['SHELL_TEST_OTHER_API_KEY']
+  }
 })
 
 describe('a long output', () => {
