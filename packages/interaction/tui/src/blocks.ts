@@ -58,7 +58,7 @@ export interface CommandBlock extends BlockBase {
   readonly kind: 'command'
   readonly seq: Seq
   doneSeq: Seq | null
-  /** The process that ran it did not live to see its outcome. */
+  /** Its process ended first, or a fork began in between. */
   lost: boolean
 }
 /** A turn that did not simply end. */

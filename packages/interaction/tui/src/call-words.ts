@@ -8,7 +8,7 @@ import { clean, oneLine } from './text.ts'
 import { counted } from './words.ts'
 
 /** Arguments that say most by themselves, in this order. */
-const TELLING = ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'name']
+const TELLING = ['command', 'cmd', 'pattern', 'query', 'file_path', 'path', 'url', 'name']
 
 /** The first telling argument of a call that is still being written, as far as it is. */
 const PARTIAL = new RegExp(`"(?:${TELLING.join('|')})"\\s*:\\s*"((?:[^"\\\\]|\\\\.)*)`)

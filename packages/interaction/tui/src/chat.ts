@@ -144,7 +144,7 @@ export class Chat implements ScreenHost {
 
   doing(): Activity['doing'] {
     const { live } = this.shown
-    if (this.asking.size > 0) return null
+    if (this.screen.isAsking) return null
     if (this.command !== null) return { words: this.command.name === 'compact' ? 'Compacting' : `/${this.command.name}`, ms: Date.now() - this.command.since }
     if (!this.isWorking()) return null
     const ms = Date.now() - (live.turnStartedAt ?? Date.now())

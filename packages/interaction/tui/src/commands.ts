@@ -18,7 +18,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Alt+Up', 'takes the newest words that wait back into the editor'],
   ['Ctrl+J, \\ Enter', 'a new line'],
   ['Up, Down', 'what was said before'],
-  ['Esc', 'stops the turn, a compaction, a retry; words that wait go next'],
+  ['Esc', 'stops what goes on; words that wait go next'],
   ['PgUp, PgDn, wheel', 'scroll; Esc goes back to the end'],
   ['Ctrl+O, click', 'look back: Up and Down choose a line, Enter opens it'],
   ['Ctrl+T', 'open or fold all reasoning'],

@@ -8,8 +8,7 @@ import { isSurfaceEvent, messageOfEvent, type LogView, type Seq } from '@deepsee
 import type { CompactionBlock } from './blocks.ts'
 import { argumentsLine } from './call-words.ts'
 import { eventAt, folded, type Canvas } from './canvas.ts'
-import { markdownLines } from './markdown.ts'
-import { clean, fit, oneLine } from './text.ts'
+import { clean, fit, oneLine, wrap } from './text.ts'
 import { counted, duration, tokens } from './words.ts'
 
 /** Shadowed entries listed, at most: the first and the last of them. */
@@ -36,7 +35,7 @@ export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[]
       const sizes = `${counted(shadowedSeqs.length, 'entry', 'entries')}, ${tokens(shadowedTokens)} → ${tokens(checkpointTokens)} tokens`
       const title = `${theme.dim(open ? '▾' : '▸')} ${theme.special('compacted')} ${theme.dim(`· ${sizes} · ${reason(block)} · ${block.strategy ?? ''} · ${took}`)}`
       if (!open) return [fit(title, width)]
-      const text = markdownLines(clean(textOf(checkpoint.data.content)).trim(), width - 4, theme)
+      const text = wrap(clean(textOf(checkpoint.data.content)).trim(), width - 4)
       const listed = entryLines(log, shadowedSeqs).map(line => theme.dim(fit(line, width - 4)))
       return [fit(title, width), ...folded([theme.bold('Checkpoint'), ...text, '', theme.bold('In place of'), ...listed], canvas)]
     }

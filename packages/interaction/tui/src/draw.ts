@@ -87,7 +87,7 @@ function drawCommand(block: CommandBlock, canvas: Canvas): string[] {
   const { log, theme } = canvas
   const { name, args } = eventAt(log, block.seq, 'command/run').data
   const line = hang(theme.accent('› '), wrap(theme.bold(oneLine(`/${name} ${args}`)), inside(canvas)))
-  if (block.doneSeq === null) return block.lost ? [...line, fit(theme.dim('  no outcome: its process ended first'), canvas.width)] : line
+  if (block.doneSeq === null) return block.lost ? [...line, fit(theme.dim('  its outcome is not recorded'), canvas.width)] : line
   const { text, error } = eventAt(log, block.doneSeq, 'command/done').data
   const words = clean(error ?? text ?? '').trimEnd()
   return [...line, ...(words === '' ? [] : hang(error === undefined ? '  ' : theme.bad('✗ '), wrap(words, inside(canvas))))]

@@ -79,6 +79,9 @@ export class PermissionPanel implements Panel, Focusable {
   }
 }
 
+/** Columns for what is chosen from; the rest says more about it. */
+const MAX_LABEL_COLUMNS = 64
+
 /** Lets a person choose one of a list; what is typed narrows it. */
 export class PickPanel implements Panel, Focusable {
   focused = false
@@ -99,7 +102,7 @@ export class PickPanel implements Panel, Focusable {
   handleInput(data: string): void {
     const { length } = this.matching()
     if (matchesKey(data, 'escape') || matchesKey(data, 'ctrl+c')) this.choose(null)
-    else if (matchesKey(data, 'enter')) this.choose(this.matching()[this.selected]?.value ?? null)
+    else if (matchesKey(data, 'enter')) this.confirm()
     else if (matchesKey(data, 'up')) this.selected = length === 0 ? 0 : (this.selected + length - 1) % length
     else if (matchesKey(data, 'down')) this.selected = length === 0 ? 0 : (this.selected + 1) % length
     else if (matchesKey(data, 'backspace')) this.narrow(this.filter.slice(0, -1))
@@ -115,12 +118,17 @@ export class PickPanel implements Panel, Focusable {
   draw(width: number, rows: number): string[] {
     const { theme } = this
     const matching = this.matching()
-    const list = new SelectList(matching, Math.max(1, Math.min(12, rows - 4)), theme.list, { maxPrimaryColumnWidth: Math.floor(width * 0.6) })
+    const list = new SelectList(matching, Math.max(1, Math.min(12, rows - 4)), theme.list, { maxPrimaryColumnWidth: Math.min(MAX_LABEL_COLUMNS, Math.floor(width * 0.6)) })
     list.setSelectedIndex(this.selected)
     const cursor = this.focused ? CURSOR_MARKER : ''
     const head = ends(`${theme.bold(this.title)} ${this.filter}${cursor}${theme.inverse(' ')}`, theme.dim('type to narrow · ↑↓ Enter · Esc'), width)
     const body = matching.length === 0 ? [theme.dim('  nothing matches')] : list.render(width)
     return [theme.accent('─'.repeat(width)), head, ...body.map(line => fit(line, width))]
+  }
+
+  private confirm(): void {
+    const item = this.matching()[this.selected]
+    if (item !== undefined) this.choose(item.value)
   }
 
   private narrow(filter: string): void {

@@ -114,6 +114,11 @@ export class Screen implements Component {
     this.changed()
   }
 
+  /** A panel waits for the person. */
+  get isAsking(): boolean {
+    return this.panel !== null
+  }
+
   show(panel: Panel): void {
     this.panel = panel
     this.chosen = null

@@ -42,9 +42,11 @@ export class Timeline {
     this.live = live
   }
 
-  /** Tells something that no log has, after what is there now. */
+  /** Tells something that no log has, after what is there now. Told twice in a row, with more words or fewer, it is told once. */
   notice(text: string, level: NoticeBlock['level']): void {
     this.take()
+    const last = this.items.at(-1)
+    if (last?.kind === 'notice' && last.text.endsWith(text)) this.items.pop()
     this.items.push({ kind: 'notice', key: `n${this.notices++}`, version: 0, level, text })
   }
 

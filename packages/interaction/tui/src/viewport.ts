@@ -44,13 +44,15 @@ export class Viewport {
 
   /** Moves by lines, up for a negative count; at the end it follows again. */
   scroll(lines: Lines, count: number): void {
-    let top = this.top ?? endTop(lines, this.height)
+    const end = endTop(lines, this.height)
+    let top = this.top !== null && isBefore(this.top, end) ? this.top : end
+    if (lines.length === 0) return
     for (let left = Math.abs(count); left > 0; left--) {
       const next = count < 0 ? lineBefore(lines, top) : lineAfter(lines, top)
       if (next === null) break
       top = next
     }
-    this.top = isBefore(top, endTop(lines, this.height)) ? top : null
+    this.top = isBefore(top, end) ? top : null
   }
 
   /** Sees to it that a block's beginning is seen. */
