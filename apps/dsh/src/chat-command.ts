@@ -40,6 +40,6 @@ async function talk(ctx: Context, command: ChatCommand): Promise<ExitCode> {
     await ctx.sessions.close(last.session)
     await conversation.close()
   }
-  process.stdout.write(`To go on with this conversation: dsh --resume ${last.id}\n`)
+  process.stdout.write(`To go on: dsh --resume ${last.id}\n`)
   return EXIT.clean
 }

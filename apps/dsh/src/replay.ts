@@ -73,8 +73,9 @@ const GO_ON = 'Continue.'
 const REPLAY_SOURCE: MessageSource = { kind: 'replay' }
 const CONTEXT_SOURCE: MessageSource = { kind: 'context' }
 
-/** Before each answer, where somebody watches. */
-const PACE_MS = 80
+/** Before each answer, where somebody watches; and after a command of theirs, whose answer they want to read. */
+const PACE_MS = 150
+const READING_MS = 6_000
 const AUDIENCE_LEFT = 'the audience left'
 
 /** @throws Error naming the services that the composition lacks. */
@@ -105,6 +106,8 @@ class Replay {
   /** Ordinal of the newest step, over all turns. */
   private step = 0
   private isDeserted = false
+  /** When the next answer is due, on the clock of `performance`. */
+  private dueAtMs = 0
 
   static async start(ctx: Context, options: ReplayOptions): Promise<Replay> {
     return new Replay(ctx, options, await ctx.sessions.create())
@@ -255,7 +258,9 @@ class Replay {
     clock.elsewhere(() => this.requests.take(options, ordinary ? this.step : this.step + 1))
     const answer = ordinary ? (stage.current.answer?.item ?? null) : null
     let blocksLeft = answer?.interrupted === true ? answer.content.length : Infinity
-    if (answer !== null && this.options.audience !== undefined) await clock.elsewhereUntil(pause(PACE_MS, options.signal))
+    if (answer !== null && this.options.audience !== undefined) {
+      await clock.elsewhereUntil(pause(Math.max(PACE_MS, this.dueAtMs - performance.now()), options.signal))
+    }
     const chunks = next()[Symbol.asyncIterator]()
     try {
       for (;;) {
@@ -274,6 +279,7 @@ class Replay {
 
   private observe(event: SessionEvent): void {
     if (event.type === 'step/start') this.step += 1
+    if (event.type === 'command/done') this.dueAtMs = performance.now() + READING_MS
     this.stage.observe(event)
     this.compactions.observe(this.session, event, this.step + 1)
     if (event.type === 'step/start') this.tellProgress()

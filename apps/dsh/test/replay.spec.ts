@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { checkEvents } from '../src/check.ts'
 import { compose } from '../src/compose.ts'
@@ -172,5 +173,29 @@ describe('under pressure', () => {
   it('says where and why it stopped when nothing can make a request fit', async () => {
     const { report } = await play({ ...recording('u c a'), system: filler.repeat(60) }, { windowTokens: 8_000 })
     expect(report.stopped).toMatch(/step 1.*CONTEXT_WINDOW_EXCEEDED/)
+  })
+})
+
+describe('with an audience', () => {
+  const entries = async ({ session, whenIdle }: { session: Session; whenIdle(): Promise<void> }, count: number): Promise<void> => {
+    while (session.surface.entries.length < count) await setTimeout(5)
+    await whenIdle()
+  }
+
+  it('plays the same, whatever they say', async () => {
+    const audience: ReplayOptions['audience'] = async agent => {
+      agent.send('Who are you?')
+      agent.steer('Stop that.')
+      await entries({ session: agent.session, whenIdle: () => agent.whenIdle() }, 5)
+    }
+    const { session, stopped } = await play(recording('u c u a'), { audience })
+    expect(stopped).toBeNull()
+    expect(words(session)).toEqual(['item 0', 'item 1', 'result 1.0: item 1', 'item 2', 'item 3'])
+  })
+
+  it('ends when they leave', async () => {
+    const audience: ReplayOptions['audience'] = agent => entries({ session: agent.session, whenIdle: async () => {} }, 1)
+    const { stopped } = await play(recording('u a u a u a'), { audience })
+    expect(stopped).toMatch(/the audience left/)
   })
 })

@@ -1,0 +1,77 @@
+/**
+ * A terminal to test in: tmux holds one of a fixed size, its screen is text.
+ */
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+const BIN = fileURLToPath(new URL('../bin/dsh.ts', import.meta.url))
+
+export const hasTmux = ((): boolean => {
+  try {
+    execFileSync('tmux', ['-V'])
+    return true
+  } catch {
+    return false
+  }
+})()
+
+const POLL_MS = 50
+
+export class Terminal {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'dsh-tmux-'))
+
+  /** `dsh` with these arguments, and what it exited with once it has. */
+  async start(args: readonly string[], { env, cwd, columns = 80, rows = 24 }: { readonly env: { readonly [name: string]: string }; readonly cwd: string; readonly columns?: number; readonly rows?: number }): Promise<void> {
+    const { PATH = '' } = process.env
+    const variables = Object.entries({ PATH, TERM: 'screen-256color', LANG: 'C.UTF-8', ...env }).map(([name, value]) => `${name}=${value}`)
+    const command = ['env', '-i', ...variables, process.execPath, BIN, ...args].map(quoted).join(' ')
+    await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', String(rows), '-c', cwd, `${command}; echo "exited with $?"; cat`)
+  }
+
+  /** What is seen, without the white space at the ends of lines. */
+  async screen(): Promise<string> {
+    return (await this.tmux('capture-pane', '-p')).split('\n').map(line => line.trimEnd()).join('\n').trimEnd()
+  }
+
+  /** The screen as soon as it shows this; whoever waits in vain is ended by the test's own timeout. */
+  async until(sign: RegExp): Promise<string> {
+    for (;;) {
+      const screen = await this.screen()
+      if (sign.test(screen)) return screen
+      await setTimeout(POLL_MS)
+    }
+  }
+
+  async type(text: string): Promise<void> {
+    await this.tmux('send-keys', '-l', text)
+  }
+
+  async press(key: string): Promise<void> {
+    await this.tmux('send-keys', key)
+  }
+
+  /** Of what runs in it. */
+  async pid(): Promise<number> {
+    return Number((await run('pgrep', ['-P', (await this.tmux('display-message', '-p', '#{pane_pid}')).trim(), '-f', 'dsh.ts'])).stdout.trim())
+  }
+
+  async close(): Promise<void> {
+    await this.tmux('kill-server').catch(() => {}) // what ran has ended, and tmux with it
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  private async tmux(...args: string[]): Promise<string> {
+    return (await run('tmux', ['-S', join(this.folder, 'socket'), ...args])).stdout
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}
