@@ -46,9 +46,12 @@ export const aiderHistory: TextFormat = {
  * then what ends next has a mark of its own.
  */
 function endOfOutput(lines: readonly string[], start: number): number {
-  const end = lines.findIndex((line, index) => index > start && (/\S {2}$/.test(line) || START.test(line)))
-  if (end < 0) return lines.length - 1
-  return /^(>|####|# aider) /.test(lines[end]!) ? -1 : end
+  for (let end = start + 1; end < lines.length; end++) {
+    const line = lines[end]!
+    if (START.test(line) || /^(>|####) .*\S {2}$/.test(line)) return -1
+    if (/\S {2}$/.test(line)) return end
+  }
+  return lines.length - 1
 }
 
 class Reader {
