@@ -1,119 +1,119 @@
-/**
- * Ours beside every other, in pairs of processes: each figure is sampled in turns, and what is compared are the medians of the
- * same pair.
- */
-import { Child } from './child.ts'
+/** Ours beside every other: a table a figure, and one of all figures against what is aimed at. */
 import { FIGURES, type Figure } from './figures.ts'
 import { median } from './measure.ts'
-import { OURS, PLAIN, peers, type Party } from './peers.ts'
+import { compare, type Pace, type Pair } from './pairs.ts'
+import { peers, PLAIN } from './peers.ts'
 import { record, table, type Cell } from './report.ts'
 import type { Values } from './worker.ts'
 
 export interface SpeedOptions {
   readonly figures: readonly string[]
+  /** Whether the libraries in peers/ take part. */
   readonly peers: boolean
-  /** The first and the last size of each figure only, the smaller log only, and fewer samples. */
+  /** The first and the last size of each figure only, of logs and loops the first, and fewer rounds. */
   readonly quick: boolean
 }
 
-interface Pair {
-  readonly figure: string
-  readonly size: number
-  readonly peer: string
-  /** By name of the value, all samples. */
-  readonly ours: Samples
-  readonly theirs: Samples | string | null
-}
-type Samples = readonly Values[]
-
-const MAX_SAMPLES = 5
-/** Samples of one pair at one size stop when they have taken so long together. */
-const ENOUGH_MS = 3_000
-const TIMEOUT_MS = 60_000
-const QUICK = { maxSamples: 3, timeoutMs: 30_000 }
+const FULL: Pace = { maxRounds: 5, sizes: ({ sizes }) => sizes }
+const QUICK: Pace = { maxRounds: 3, sizes: ({ sizes, sizeOf }) => (sizeOf === 'steps' ? sizes.slice(0, 1) : [sizes[0]!, sizes.at(-1)!]) }
 
 export async function run({ figures, peers: withPeers, quick }: SpeedOptions): Promise<void> {
   const chosen = FIGURES.filter(({ name }) => figures.includes(name))
-  const sampled = FIGURES.filter(({ name }) => chosen.some(figure => (figure.reads?.figure ?? figure.name) === name))
-  const parties = [PLAIN, ...(withPeers ? peers() : [])]
+  const sampled = FIGURES.filter(({ name }) => chosen.some(figure => sourceOf(figure) === name))
   const pairs: Pair[] = []
-  for (const party of parties) {
-    const [ours, theirs] = [new Child(OURS.module), new Child(party.module)]
-    for (const figure of sampled) {
-      for (const size of quick ? quickSizes(figure) : figure.sizes) pairs.push(await measure(figure.name, size, party, ours, theirs, quick))
-    }
-    ours.close()
-    theirs.close()
+  for (const party of [PLAIN, ...(withPeers ? peers() : [])]) pairs.push(...(await compare(party, sampled, quick ? QUICK : FULL)))
+  const results = chosen.map(figure => resultOf(figure, pairs))
+  for (const result of results) print(result)
+  printAims(results)
+}
+
+interface Result {
+  readonly figure: Figure
+  readonly sizes: readonly number[]
+  readonly ours: readonly number[]
+  readonly others: readonly { readonly name: string; readonly cells: readonly { readonly value: number | null; readonly ratio: number | null; readonly failure?: string }[] }[]
+}
+
+function sourceOf({ name, reads }: Figure): string {
+  return reads?.figure ?? name
+}
+
+/** The median of each, and the ratio of the medians of a pair: above 1 ours is the better. */
+function resultOf(figure: Figure, all: readonly Pair[]): Result {
+  const pairs = all.filter(pair => pair.figure === sourceOf(figure))
+  const sizes = [...new Set(pairs.map(({ size }) => size))]
+  const at = (samples: readonly Values[]): number => median(samples.map(values => values[figure.reads?.value ?? 'value']!))
+  const names = [...new Set(pairs.filter(({ theirs, failure }) => theirs.length > 0 || failure !== undefined).map(({ peer }) => peer))]
+  const others = names.map(name => ({
+    name,
+    cells: pairs
+      .filter(({ peer }) => peer === name)
+      .map(({ size, ours, theirs, failure }) => {
+        if (theirs.length === 0) {
+          record({ figure: figure.name, [figure.sizeOf]: size, peer: name, failure })
+          return { value: null, ratio: null, ...(failure !== undefined && { failure }) }
+        }
+        const [own, value] = [at(ours), at(theirs)]
+        const ratio = figure.better === 'less' ? value / own : own / value
+        record({ figure: figure.name, what: figure.what, [figure.sizeOf]: size, ours: own, peer: name, theirs: value, ratio, rounds: ours.length })
+        return { value, ratio }
+      }),
+  }))
+  return { figure, sizes, ours: sizes.map(size => at(pairs.filter(pair => pair.size === size).flatMap(({ ours }) => ours))), others }
+}
+
+function print({ figure, sizes, ours, others }: Result): void {
+  const rows: Cell[][] = [['ours', ...ours, growthOf(figure, ours), null]]
+  for (const { name, cells } of others) {
+    const values = cells.map(({ value }) => value)
+    rows.push([name, ...cells.map(({ value, failure }) => failure ?? value), growthOf(figure, values), cells.findLast(({ ratio }) => ratio !== null)?.ratio ?? null])
   }
-  for (const figure of chosen) print(figure, parties, pairs)
+  table(`${figure.name}: ${figure.what}`, ['', ...sizes.map(size => label(figure, size)), 'growth', 'ours better by'], rows)
 }
 
-function quickSizes({ sizes, sizeOf }: Figure): readonly number[] {
-  return sizeOf === 'steps' ? sizes.slice(0, 1) : [sizes[0]!, sizes.at(-1)!]
+function label({ sizeOf }: Figure, size: number): string {
+  return `${size / 1_000}k ${sizeOf}`
 }
 
-async function measure(figure: string, size: number, peer: Party, ours: Child, theirs: Child, quick: boolean): Promise<Pair> {
-  const maxSamples = quick ? QUICK.maxSamples : MAX_SAMPLES
-  const timeoutMs = quick ? QUICK.timeoutMs : TIMEOUT_MS
-  const samples: { ours: Values[]; theirs: Values[] } = { ours: [], theirs: [] }
-  let outcome: string | null | undefined
-  const start = performance.now()
-  // The first round warms both up and counts only where it stays the only one.
-  for (let round = 0; round <= maxSamples; round++) {
-    if (round > 1 && performance.now() - start > ENOUGH_MS) break
-    if (round === 1) samples.ours.length = samples.theirs.length = 0
-    const own = await ours.ask({ figure, size }, timeoutMs)
-    if (!('values' in own)) throw new Error(`${figure} of ours at ${size}: ${'error' in own ? own.error : 'absent'}`)
-    samples.ours.push(own.values)
-    if (outcome === undefined) {
-      const other = await theirs.ask({ figure, size }, timeoutMs)
-      if ('values' in other) samples.theirs.push(other.values)
-      else outcome = 'error' in other ? other.error : null
-    }
-    if (outcome !== undefined && round > 0) break
-  }
-  console.error(`bench: ${figure} ${size}, ${peer.name}: ${Math.round(performance.now() - start)} ms${outcome ? `, ${outcome}` : ''}`)
-  return { figure, size, peer: peer.name, ours: samples.ours, theirs: outcome === undefined ? samples.theirs : outcome }
-}
-
-function print(figure: Figure, parties: readonly Party[], pairs: readonly Pair[]): void {
-  const source = figure.reads?.figure ?? figure.name
-  const own = pairs.filter(pair => pair.figure === source)
-  const sizes = [...new Set(own.map(({ size }) => size))]
-  const at = (samples: Samples): number => median(samples.map(values => values[figure.reads?.value ?? 'value']!))
-  const notes: string[] = []
-  const oursAt = sizes.map(size => at(own.filter(pair => pair.size === size).flatMap(({ ours }) => ours)))
-  const rows: Cell[][] = [['ours', ...oursAt, growth(figure, oursAt), null]]
-  for (const { name } of parties) {
-    const theirs = own.filter(({ peer }) => peer === name)
-    if (theirs.every(pair => pair.theirs === null)) continue
-    const values: (number | null)[] = theirs.map(pair => (Array.isArray(pair.theirs) ? at(pair.theirs) : null))
-    const ratios: (number | null)[] = theirs.map(({ ours }, index) => ratio(figure, at(ours), values[index]!))
-    for (const [index, pair] of theirs.entries()) {
-      if (typeof pair.theirs === 'string') notes.push(`${name} at ${pair.size}: ${pair.theirs}`)
-      record({ figure: figure.name, what: figure.what, [figure.sizeOf]: pair.size, ours: at(pair.ours), peer: name, theirs: values[index], ratio: ratios[index], runs: pair.ours.length, ...(typeof pair.theirs === 'string' && { note: pair.theirs }) })
-    }
-    rows.push([name, ...theirs.map((pair, index) => (typeof pair.theirs === 'string' ? pair.theirs : values[index]!)), growth(figure, values), ratios.findLast(value => value !== null) ?? null])
-  }
-  table(`${figure.name}: ${figure.what}${aim(figure)}`, ['', ...sizes.map(size => `${size / 1000}k ${figure.sizeOf}`), 'growth', 'ours better by'], rows)
-}
-
-/** How much worse the last size is than the first. */
-function growth({ better }: Figure, values: readonly (number | null)[]): number | null {
+/** By how much the last size is worse than the first. */
+function growthOf({ better }: Figure, values: readonly (number | null)[]): number | null {
   const [first = null, last = null] = [values[0], values.at(-1)]
   if (values.length < 2 || first === null || last === null) return null
   return better === 'less' ? last / first : first / last
 }
 
-function ratio({ better }: Figure, ours: number, theirs: number | null): number | null {
-  if (theirs === null) return null
-  return better === 'less' ? theirs / ours : ours / theirs
+/** At the largest size, which is where it is hardest; `best other` is the best of the libraries that got there. */
+function printAims(results: readonly Result[]): void {
+  const rows = results.map(({ figure, sizes, ours, others }): Cell[] => {
+    const value = ours.at(-1)!
+    const libraries = others.filter(({ name, cells }) => name !== PLAIN.name && cells.at(-1)!.value !== null)
+    const best = libraries.toSorted((one, other) => one.cells.at(-1)!.ratio! - other.cells.at(-1)!.ratio!)[0]
+    const growth = figure.maxGrowth === undefined ? null : growthOf(figure, ours)
+    return [
+      figure.what,
+      label(figure, sizes.at(-1)!),
+      value,
+      aim(figure),
+      holds(figure, value, growth, others.find(({ name }) => name === PLAIN.name)?.cells.at(-1)?.ratio ?? null),
+      growth,
+      best === undefined ? null : `${best.name}`,
+      best?.cells.at(-1)!.value ?? null,
+      best?.cells.at(-1)!.ratio ?? null,
+    ]
+  })
+  table('what is aimed at, at the largest size', ['', 'at', 'ours', 'aim', 'holds', 'growth', 'best other', 'its', 'ours better by'], rows)
+}
+
+function holds({ target, better, maxGrowth }: Figure, value: number, growth: number | null, ofPlain: number | null): string | null {
+  if (target === undefined && maxGrowth === undefined) return null
+  const measured = target?.of === undefined ? value : ofPlain
+  const reached = target === undefined || (measured !== null && (better === 'less' ? measured <= target.value : measured >= target.value))
+  return reached && (growth === null || maxGrowth === undefined || growth <= maxGrowth) ? 'yes' : 'NO'
 }
 
 function aim({ target, maxGrowth, better }: Figure): string {
-  const parts = [
+  return [
     ...(target === undefined ? [] : [`${better === 'less' ? '≤' : '≥'} ${target.value}${target.of === undefined ? '' : ` × ${target.of}`}`]),
     ...(maxGrowth === undefined ? [] : [`growth ≤ ${maxGrowth}`]),
-  ]
-  return parts.length === 0 ? '' : ` (aim: ${parts.join(', ')})`
+  ].join(', ')
 }
