@@ -36,7 +36,7 @@ export function openAiTools(tools: readonly ToolSchema[]): OpenAiTool[] {
 /** Where an image is to be had. */
 export type ImageUrl = (image: ImageBlock) => string
 
-export const withoutPixels: ImageUrl = ({ ref, mediaType }) => ref ?? `data:${mediaType};omitted`
+const withoutPixels: ImageUrl = ({ ref, mediaType }) => ref ?? `data:${mediaType};omitted`
 export const withPixels: ImageUrl = ({ ref, mediaType, data = '' }) => ref ?? `data:${mediaType};base64,${data}`
 
 /** The system prompt, where there is one, then every message that has something to say. */

@@ -54,6 +54,21 @@ it('leaves the file as it is', async () => {
   expect(await readFile(path, 'utf8')).toBe(before)
 })
 
+describe('every row that the README shows boots in place of the shipped one', async () => {
+  const readme = await readFile(fileURLToPath(new URL('../../../examples/tui-agent/README.md', import.meta.url)), 'utf8')
+  const rows = [...readme.matchAll(/```yaml\n(- id: (\S+)\n[^]*?)```/g)].map(([, row, id]) => [id!, row!] as const)
+
+  it('and there are some', () => {
+    expect(rows.length).toBeGreaterThan(3)
+  })
+
+  it.each(rows)('%s: %s', async (id, row) => {
+    const path = await changed(yaml => yaml.replace(new RegExp(`^- id: ${id}\\n(  .*\\n)+`, 'm'), row))
+    const ctx = await boot({ path })
+    await ctx.fiber.dispose()
+  })
+})
+
 describe('a broken row is named with its reason', () => {
   it.each<[string, (yaml: string) => string, RegExp]>([
     ['a package that is not there', yaml => yaml.replace('dsh-agent-loop', 'dsh-agent-lop'), /agent-loop \(@deepseek-ai\/dsh-agent-lop\): Cannot find package/],
