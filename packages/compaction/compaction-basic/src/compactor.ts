@@ -332,7 +332,7 @@ export class Compactor {
     const keptTokens = Math.ceil(totalTokens - (shadowedTokens - frameTokens) * slope)
     const roomTokens = limits === null ? null : limits.requestTokens - keptTokens
     const summarizer = route === null ? undefined : this.host.llm.resolveModelInfo(route.provider, route.model)
-    const windowTokens = summarizer?.contextWindow ?? limits?.windowTokens
+    const windowTokens = (route === null ? undefined : this.windowOf(session, route)) ?? limits?.windowTokens
     const maxTokens = summaryTokens(policy, { ...summarizer, ...(windowTokens === undefined ? {} : { contextWindow: windowTokens }) }, roomTokens)
     if (this.isLoneCheckpoint(session, span) && shadowedTokens <= maxTokens + frameTokens) return null
 
@@ -409,16 +409,21 @@ export class Compactor {
     if (config === undefined) return null
     const { provider, model } = config
     const route = `${provider}/${model}`
-    const info = this.host.llm.resolveModelInfo(provider, model)
-    const learned = session.read(learnedFold).get(routeKey(config))
-    const windowTokens = Math.min(info?.contextWindow ?? Infinity, learned ?? Infinity)
-    if (windowTokens === Infinity) {
+    const windowTokens = this.windowOf(session, config)
+    if (windowTokens === undefined) {
       if (!this.unknownRoutes.has(route)) this.warn(session, `the context window of ${route} is not known, so pressure cannot be judged there`)
       this.unknownRoutes.add(route)
       return null
     }
     this.unknownRoutes.delete(route)
-    return limitsOf(policy, windowTokens, info ?? {}, config.maxTokens)
+    return limitsOf(policy, windowTokens, this.host.llm.resolveModelInfo(provider, model) ?? {}, config.maxTokens)
+  }
+
+  /** What a route accepts, by its adapter or by a refusal that said so, whichever is less; undefined where neither is known. */
+  private windowOf(session: Session, route: Route): number | undefined {
+    const stated = this.host.llm.resolveModelInfo(route.provider, route.model)?.contextWindow
+    const learned = session.read(learnedFold).get(routeKey(route))
+    return stated === undefined || learned === undefined ? (stated ?? learned) : Math.min(stated, learned)
   }
 
   private pricedSurface(session: Session, slope = 1): PricedSurface {

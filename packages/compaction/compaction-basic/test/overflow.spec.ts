@@ -235,6 +235,11 @@ describe('a limit that the refusal names', () => {
     expect(bracketsOf(all.session)).toContain('start(pressure)')
   })
 
+  it('holds for the summary at once: the same route would refuse what it has just refused', async () => {
+    const all = await told(naming(3_000), { info: { contextWindow: 100_000 } })
+    expect(bracketsOf(all.session)).toBe('start(context-overflow) summary(transcript) checkpoint end')
+  })
+
   it.each<[string, LlmFailure, HarnessInit]>([
     ['it is less than any window', naming(1_023), {}],
     ['it is more than was sent', naming(4_501), {}],
