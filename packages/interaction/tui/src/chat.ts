@@ -51,7 +51,9 @@ export class Chat implements ScreenHost {
   private afterCommand: (() => Promise<void>) | null = null
   private command: { readonly name: string; readonly since: number; readonly controller: AbortController } | null = null
   private readonly asking = new Set<AbortController>()
-  private left: (() => void) | null = null
+  private listening: readonly (() => void)[] = []
+  /** Resolves what `run` waits for; null while nothing runs. */
+  private leave: (() => void) | null = null
 
   constructor(ctx: Context, { agent, intro, terminal, theme }: ChatInit) {
     this.ctx = ctx
@@ -66,20 +68,25 @@ export class Chat implements ScreenHost {
     return this.current
   }
 
-  /** Resolves when the person quits; the terminal is theirs again then. */
-  async run(): Promise<void> {
-    const leaving = new Promise<void>(resolve => void (this.left = resolve))
-    const listening = this.listen()
-    this.remember()
-    this.screen.start()
-    try {
-      await leaving
-    } finally {
-      for (const stop of listening) stop()
-      this.screen.stop()
-      this.command?.controller.abort()
-      for (const question of this.asking) question.abort()
-    }
+  /** Resolves when the person quits, or somebody else makes them; the terminal is theirs again then. */
+  run(): Promise<void> {
+    return new Promise(resolve => {
+      this.leave = resolve
+      this.listening = this.listen()
+      this.remember()
+      this.screen.start()
+    })
+  }
+
+  /** At once, since what the next frame asks may be gone. */
+  quit(): void {
+    if (this.leave === null) return
+    for (const stop of this.listening) stop()
+    this.screen.stop()
+    this.command?.controller.abort()
+    for (const question of this.asking) question.abort()
+    this.leave()
+    this.leave = null
   }
 
   /** Tells the person something that belongs to no log. */
@@ -214,10 +221,6 @@ export class Chat implements ScreenHost {
     const last = pendingInput(this.current.session).findLast(({ source }) => source.kind === 'user')
     if (last === undefined || !this.current.withdraw(last.inputId)) return null
     return textOf(last.content)
-  }
-
-  quit(): void {
-    this.left?.()
   }
 
   // ── what commands ask ────────────────────────────────────────────────────────────────────────────────────────────────

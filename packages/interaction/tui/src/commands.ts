@@ -103,7 +103,7 @@ export function interfaceCommands(ctx: Context, chat: Chat): Command[] {
 }
 
 /** The newest first. */
-export function sessionItems(listings: readonly SessionListing[], currentId: string): SelectItem[] {
+function sessionItems(listings: readonly SessionListing[], currentId: string): SelectItem[] {
   return listings.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(listing => {
     const { header, modifiedAt, holder, title = '', tokens: used } = listing
     const facts = [

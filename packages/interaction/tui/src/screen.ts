@@ -68,6 +68,7 @@ export class Screen implements Component {
   private idleTimer: NodeJS.Timeout | null = null
   private quitArmedAt = -Infinity
   private rows = 1
+  private isOpen = false
 
   constructor(terminal: Terminal, theme: Theme, host: ScreenHost) {
     this.host = host
@@ -85,12 +86,14 @@ export class Screen implements Component {
   }
 
   start(): void {
+    this.isOpen = true
     this.tui.start()
     this.idleTimer = setInterval(() => this.tui.requestRender(), IDLE_MS)
     this.changed()
   }
 
   stop(): void {
+    this.isOpen = false
     if (this.spinnerTimer !== null) clearInterval(this.spinnerTimer)
     if (this.idleTimer !== null) clearInterval(this.idleTimer)
     this.tui.stop()
@@ -98,6 +101,7 @@ export class Screen implements Component {
 
   /** Something is to be seen that was not. */
   changed(): void {
+    if (!this.isOpen) return
     const isWorking = this.host.doing() !== null
     if (isWorking && this.spinnerTimer === null) this.spinnerTimer = setInterval(() => this.tui.requestRender(), SPINNER_MS)
     if (!isWorking && this.spinnerTimer !== null) {

@@ -54,8 +54,8 @@ export class TuiService extends Service {
   }
 
   /**
-   * Shows an agent until the person quits; resolves with the agent shown last, which may be another one. The terminal is as it
-   * was then, and what the agent was doing goes on.
+   * Shows an agent until the person quits, or until this plugin goes; resolves with the agent shown last, which may be another
+   * one. The terminal is as it was then, and what the agent was doing goes on.
    *
    * @throws Error while another screen is open.
    */
@@ -66,10 +66,12 @@ export class TuiService extends Service {
     const chat = new Chat(ctx, { agent, terminal: terminal ?? new ScreenTerminal({ mouse: this.mouse }), theme: theme({ color }), ...(intro === undefined ? {} : { intro }) })
     const commands = interfaceCommands(ctx, chat).map(command => ctx.commands.register(command))
     const restoreLog = this.logTo(chat)
+    const release = ctx.effect(() => () => chat.quit(), 'ctx.tui.run()')
     try {
       await chat.run()
       return chat.agent
     } finally {
+      release()
       restoreLog()
       for (const unregister of commands) unregister()
       this.isRunning = false

@@ -32,7 +32,7 @@ const BAR_COLUMNS = 12
 const NEAR = 0.1
 
 /** A window as a bar: what is used, what is free, and a mark where a compaction begins. */
-export function bar({ totalTokens, windowTokens, thresholdTokens }: Meter, columns: number): string {
+function bar({ totalTokens, windowTokens, thresholdTokens }: Meter, columns: number): string {
   if (windowTokens === null) return ''
   const filled = Math.min(columns, totalTokens === 0 ? 0 : Math.max(1, Math.round((totalTokens / windowTokens) * columns)))
   const mark = thresholdTokens === null ? -1 : Math.min(columns - 1, Math.floor((thresholdTokens / windowTokens) * columns))
