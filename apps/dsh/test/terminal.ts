@@ -2,7 +2,7 @@
  * A terminal to test in: tmux holds one of a fixed size, its screen is text.
  */
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -26,12 +26,14 @@ const POLL_MS = 50
 
 export class Terminal {
   private readonly folder = mkdtempSync(join(tmpdir(), 'dsh-tmux-'))
+  private readonly pidFile = join(this.folder, 'pid')
 
   /** `dsh` with these arguments, and what it exited with once it has. */
   async start(args: readonly string[], { env, cwd, columns = 80, rows = 24 }: { readonly env: { readonly [name: string]: string }; readonly cwd: string; readonly columns?: number; readonly rows?: number }): Promise<void> {
     const { PATH = '' } = process.env
     const variables = Object.entries({ PATH, TERM: 'screen-256color', LANG: 'C.UTF-8', ...env }).map(([name, value]) => `${name}=${value}`)
-    const command = ['env', '-i', ...variables, process.execPath, BIN, ...args].map(quoted).join(' ')
+    const noted = ['sh', '-c', 'echo $$ > "$0"; exec "$@"', this.pidFile]
+    const command = [...noted, 'env', '-i', ...variables, process.execPath, BIN, ...args].map(quoted).join(' ')
     await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', String(rows), '-c', cwd, `${command}; echo "exited with $?"; cat`)
   }
 
@@ -57,9 +59,9 @@ export class Terminal {
     await this.tmux('send-keys', key)
   }
 
-  /** Of what runs in it. */
-  async pid(): Promise<number> {
-    return Number((await run('pgrep', ['-P', (await this.tmux('display-message', '-p', '#{pane_pid}')).trim(), '-f', 'dsh.ts'])).stdout.trim())
+  /** As a crash would. */
+  kill(): void {
+    process.kill(Number(readFileSync(this.pidFile, 'utf8')), 'SIGKILL')
   }
 
   async close(): Promise<void> {
