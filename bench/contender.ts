@@ -20,8 +20,8 @@ export interface Contender {
 
 /** Conversations on disk. */
 export interface Store {
-  /** Writes a conversation of so many steps; `textBytes` is what people, model and tools said in it. */
-  write(dir: string, steps: number): Promise<{ readonly path: string; readonly events: number; readonly textBytes: number }>
+  /** Writes a conversation of so many steps, compacted all along or never; `textBytes` is what people, model and tools said in it. */
+  write(dir: string, steps: number, compacted: boolean): Promise<{ readonly path: string; readonly events: number; readonly textBytes: number }>
   /** Reads it back until its next request could be made; what it answers is kept alive while memory is looked at. */
   read(dir: string): Promise<unknown>
 }

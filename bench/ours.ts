@@ -149,12 +149,12 @@ function durable(steps: number): Sampler {
   }
 }
 
-async function write(dir: string, steps: number): Promise<{ path: string; events: number; textBytes: number }> {
+async function write(dir: string, steps: number, compacted: boolean): Promise<{ path: string; events: number; textBytes: number }> {
   const root = await stored(dir)
   const session = await root.get('sessions')!.create({ id: 'long' })
   const scribe = new Scribe(session)
   let textBytes = 0
-  for (const item of longConversation(steps)) {
+  for (const item of longConversation(steps, compacted)) {
     if ('shadow' in item) shadow(session, item.shadow)
     else {
       scribe.write(item)

@@ -111,12 +111,12 @@ function durable(): Sampler {
   }
 }
 
-async function write(dir: string, steps: number): Promise<{ path: string; events: number; textBytes: number }> {
+async function write(dir: string, steps: number, compacted: boolean): Promise<{ path: string; events: number; textBytes: number }> {
   const path = join(dir, 'long')
   await writeFile(path, '')
   const file = createWriteStream(path)
   let [events, textBytes] = [0, 0]
-  for (const item of longConversation(steps)) {
+  for (const item of longConversation(steps, compacted)) {
     events += 1
     if (!('shadow' in item)) textBytes += Buffer.byteLength(item.text)
     if (!file.write(`${JSON.stringify(item)}\n`)) await once(file, 'drain')

@@ -45,7 +45,7 @@ async function serve(): Promise<void> {
         await prepared?.close?.()
         prepared = undefined
         globalThis.gc!()
-        const next = figure === 'resume' ? await storedSampler(size) : await figureSampler(figure, size)
+        const next = figure === 'resume' || figure === 'open' ? await storedSampler(size, figure === 'resume') : await figureSampler(figure, size)
         if (next === undefined) {
           tell({ absent: true })
           continue
@@ -80,10 +80,10 @@ async function figureSampler(figure: string, size: number): Promise<{ sample: ()
   return sampler && { sample: async () => ({ value: await sampler() }) }
 }
 
-async function storedSampler(steps: number): Promise<{ sample: () => Promise<Values>; close: () => Promise<void> } | undefined> {
+async function storedSampler(steps: number, compacted: boolean): Promise<{ sample: () => Promise<Values>; close: () => Promise<void> } | undefined> {
   if (contender.store === undefined) return undefined
   const dir = await mkdtemp(join(tmpdir(), 'dsh-bench-'))
-  const { path, events, textBytes } = await contender.store.write(dir, steps)
+  const { path, events, textBytes } = await contender.store.write(dir, steps, compacted)
   const overhead = ((await stat(path)).size - textBytes) / events
   return {
     sample: async () => {

@@ -40,15 +40,15 @@ const MAX_SURFACE_ENTRIES = 2_200
 const SHADOWED_TURNS = 5
 
 /**
- * A conversation of so many steps that was compacted all along: whenever what the model sees has grown to some 2,200 entries,
- * the oldest five turns and the checkpoint before them, `shadow` entries in all, give way to a checkpoint.
+ * A conversation of so many steps. Where it was `compacted` all along, the oldest five turns and the checkpoint before them,
+ * `shadow` entries in all, give way to a checkpoint whenever what the model sees has grown to some 2,200 entries.
  */
-export function* longConversation(steps: number): Generator<Entry | { readonly shadow: number }> {
+export function* longConversation(steps: number, compacted: boolean): Generator<Entry | { readonly shadow: number }> {
   const entriesATurn = 1 + 2 * STEPS_A_TURN
   let visible = 0
   let checkpoints = 0
   for (const entry of toolLoop(Math.ceil((steps / STEPS_A_TURN) * entriesATurn))) {
-    if (entry.role === 'user' && visible >= MAX_SURFACE_ENTRIES) {
+    if (compacted && entry.role === 'user' && visible >= MAX_SURFACE_ENTRIES) {
       const shadow = SHADOWED_TURNS * entriesATurn + checkpoints
       yield { shadow }
       visible -= shadow - 1

@@ -260,13 +260,13 @@ async function stored(root, dir) {
   return new Promise(resolve => root.inject(['sessions', 'tokenMeter', 'sessionPersistence'], resolve))
 }
 
-async function write(dir, steps) {
+async function write(dir, steps, compacted) {
   const root = new Context()
   const ctx = await stored(root, dir)
   const session = ctx.sessions.create(SessionId('long'))
   const scribe = new Scribe(session)
   let textBytes = 0
-  for (const item of longConversation(steps)) {
+  for (const item of longConversation(steps, compacted)) {
     if ('shadow' in item) {
       const shadowed = session.surface.nodes.slice(0, item.shadow)
       const message = createUserMessage({ content: [{ type: 'text', text: SUMMARY }], source: { kind: 'plugin', plugin: 'compact' } })

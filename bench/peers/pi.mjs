@@ -131,10 +131,10 @@ function loop(steps) {
   }
 }
 
-async function write(dir, steps) {
+async function write(dir, steps, compacted) {
   const session = SessionManager.create(dir, dir)
   let textBytes = 0
-  for (const item of longConversation(steps)) {
+  for (const item of longConversation(steps, compacted)) {
     if ('shadow' in item) {
       const visible = session.buildContextEntries()
       session.appendCompaction(SUMMARY, visible[item.shadow].id, 100_000)
