@@ -14,6 +14,9 @@ export interface ChatCommand extends ConversationFlags {
   readonly asked: boolean
 }
 
+/** The terminal was closed, or somebody ends the process: the session is closed first, and the terminal restored as it exits. */
+const GOING = ['SIGHUP', 'SIGTERM'] as const
+
 export async function chat(command: ChatCommand): Promise<ExitCode> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     if (command.asked) throw new UsageError('a chat needs a terminal; dsh run "…" answers one prompt without')
@@ -33,9 +36,12 @@ async function talk(ctx: Context, command: ChatCommand): Promise<ExitCode> {
   const { agent } = conversation
   agent.wake() // input that a crash left waiting
   let last = agent
+  const leave = (): void => void conversation.close().finally(() => process.exit(EXIT.cancelled))
+  for (const signal of GOING) process.once(signal, leave)
   try {
     last = await ctx.tui.run({ agent })
   } finally {
+    for (const signal of GOING) process.off(signal, leave)
     await ctx.agents.release(last)
     await ctx.sessions.close(last.session)
     await conversation.close()

@@ -64,7 +64,6 @@ function commandLine(finish: (code: ExitCode) => void): Command {
     .exitOverride()
 
   conversing(program.command('chat', { isDefault: true }).description('talk with the agent in a terminal'))
-    .option('--continue', 'go on with the newest session of this folder', false)
     .allowExcessArguments()
     .action(async (flags: ConversationOptions, { args: [unknown] }: Command) => {
       if (unknown !== undefined) program.error(`error: unknown command '${unknown}'; see dsh --help`)
@@ -139,6 +138,7 @@ function commandLine(finish: (code: ExitCode) => void): Command {
 function conversing(command: Command): Command {
   return command
     .option('--resume <id>', 'go on with a stored session, in its folder')
+    .addOption(new Option('--continue', 'go on with the newest session of this folder').default(false).conflicts('resume'))
     .option('--model <provider/model>', 'the model that answers; by default DSH_MODEL, the session\'s last, or the first there is a key for')
     .option('--yes', 'allow everything that would need permission', false)
     .option('--dir <folder>', 'where sessions are kept')

@@ -19,7 +19,7 @@ export interface ConversationFlags extends CompositionFlags {
   /** A session's id. */
   readonly resume?: string | undefined
   /** The newest session of this folder. */
-  readonly continue?: boolean | undefined
+  readonly continue: boolean
   /** Nobody is asked for permission. */
   readonly yes: boolean
 }
@@ -64,7 +64,7 @@ export async function openConversation(ctx: Context, flags: ConversationFlags): 
 
 /** Null for a new conversation. */
 async function resumedSession(ctx: Context, flags: ConversationFlags): Promise<Session | null> {
-  const id = flags.resume ?? (flags.continue === true ? newestHere(await ctx.sessions.list()) : undefined)
+  const id = flags.resume ?? (flags.continue ? newestHere(await ctx.sessions.list()) : undefined)
   if (id === undefined) return null
   const session = await ctx.sessions.resume(id).catch(error => {
     throw new UsageError(messageOf(error), { cause: error })

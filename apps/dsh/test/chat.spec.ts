@@ -67,12 +67,21 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
       await terminal.press('Enter')
     }
 
+    it('closes its session and restores the terminal when it is told to end', async () => {
+      await start(model())
+      await terminal.until(/compatible\/m/)
+      terminal.kill('SIGTERM')
+      const screen = await terminal.until(/exited with 130/)
+      expect(screen).not.toContain('compatible/m')
+      expect((await readdir(join(home, 'data', 'sessions'))).filter(name => name.endsWith('.lock'))).toEqual([])
+    })
+
     it('is at the prompt at once, says how to go on, and goes on after kill -9', async () => {
       await start(model())
       await terminal.until(/compatible\/m/)
       await say('Mind the gap.')
       await terminal.until(/You said: Mind the gap\./)
-      terminal.kill()
+      terminal.kill('SIGKILL')
       await terminal.until(/exited with 137/)
       await terminal.close()
       terminal = new Terminal()

@@ -49,6 +49,10 @@ describe('dsh run', () => {
     expect(second).toMatchObject({ code: 0, stderr: '' })
     expect(asked(1)).toEqual([...asked(0), 'assistant: Done.', 'user: Two.'])
     expect(provider.served[1]!.read).toBeGreaterThan(0.9 * provider.served[0]!.promptTokens)
+    await run(['Three.', '--continue'])
+    expect(asked(2).slice(0, -2)).toEqual(asked(1))
+    const { stdout } = await startDsh(['sessions'], { env: { DSH_DATA_DIR: join(home, 'data') } }).ended
+    expect(stdout).toMatch(new RegExp(`^${String(session!['id'])}  just now  \\d+ kB  [\\d.]+k? tokens  ${home}\n    One\\.\n$`))
   })
 
   it('takes a prompt from stdin, or context beside one', async () => {

@@ -51,6 +51,15 @@ export class Terminal {
     }
   }
 
+  /** The screen as it is drawn: with the escape sequences that give it its styles. */
+  async styled(): Promise<string> {
+    return this.tmux('capture-pane', '-p', '-e')
+  }
+
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.tmux('resize-window', '-x', String(columns), '-y', String(rows))
+  }
+
   async type(text: string): Promise<void> {
     await this.tmux('send-keys', '-l', text)
   }
@@ -59,9 +68,9 @@ export class Terminal {
     await this.tmux('send-keys', key)
   }
 
-  /** As a crash would. */
-  kill(): void {
-    process.kill(Number(readFileSync(this.pidFile, 'utf8')), 'SIGKILL')
+  /** To what runs in it. */
+  kill(signal: 'SIGKILL' | 'SIGTERM'): void {
+    process.kill(Number(readFileSync(this.pidFile, 'utf8')), signal)
   }
 
   async close(): Promise<void> {
