@@ -81,7 +81,7 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
       await terminal.until(/compatible\/m/)
       await say('Mind the gap.')
       await terminal.until(/You said: Mind the gap\./)
-      terminal.kill('SIGKILL')
+      terminal.kill()
       await terminal.until(/exited with 137/)
       await terminal.close()
       terminal = new Terminal()

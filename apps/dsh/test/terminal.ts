@@ -68,8 +68,8 @@ export class Terminal {
     await this.tmux('send-keys', key)
   }
 
-  /** To what runs in it. */
-  kill(signal: 'SIGKILL' | 'SIGTERM'): void {
+  /** Ends what runs in it: as a crash would, or as it is asked to. */
+  kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): void {
     process.kill(Number(readFileSync(this.pidFile, 'utf8')), signal)
   }
 
