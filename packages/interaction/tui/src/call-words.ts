@@ -43,21 +43,44 @@ export interface Outcome {
 }
 
 /** What came of a call, on one line. */
-export function outcomeLine({ content, isError, error, meta }: Outcome): string {
+export function outcomeLine(outcome: Outcome): string {
+  const { content, isError, error, meta } = outcome
+  if (error?.code === 'ABORTED') return 'cancelled'
+  if (error?.code === 'PERMISSION_DENIED') return 'denied'
+  const text = clean(textOf(content)).trim()
+  if (isError) return text === '' ? (error?.code ?? 'failed') : oneLine(text.split('\n', 1)[0]!)
   const diff = diffOf(meta)
   if (diff !== null) {
     const { added, removed } = diffCounts(diff)
     return `+${added} −${removed}`
   }
-  const text = clean(textOf(content)).trim()
-  if (error?.code === 'ABORTED') return 'cancelled'
-  if (isError) return text === '' ? (error?.code ?? 'failed') : oneLine(text.split('\n', 1)[0]!)
+  const exit = isFine(outcome) ? [] : [`exit ${String(meta!['exitCode'])}`]
+  return [...exit, figureOf(meta) ?? sizeOf(text, content)].join(' · ')
+}
+
+/** False for a command that ran and said no. */
+export function isFine({ meta }: Outcome): boolean {
+  const exitCode = meta?.['exitCode']
+  return typeof exitCode !== 'number' || exitCode === 0
+}
+
+/** What a tool counted itself. */
+function figureOf(meta: Outcome['meta']): string | null {
+  const { matches, entries } = meta ?? {}
+  if (typeof matches === 'number') return counted(matches, 'match', 'matches')
+  return typeof entries === 'number' ? counted(entries, 'entry', 'entries') : null
+}
+
+function sizeOf(text: string, content: Outcome['content']): string {
   const lines = text === '' ? 0 : text.split('\n').length
-  if (lines === 1 && text.length <= 60) return text
+  if (lines === 1 && text.length <= SHORT_CHARS) return text
   const images = content.filter(({ type }) => type === 'image').length
   if (lines === 0) return images === 0 ? 'nothing' : counted(images, 'image')
   return counted(lines, 'line')
 }
+
+/** A result so short is told whole. */
+const SHORT_CHARS = 60
 
 /** A unified diff that a tool left for people. */
 export function diffOf(meta: Outcome['meta']): string | null {

@@ -309,7 +309,7 @@ export class Chat implements ScreenHost {
     const { session } = this.current
     const [first] = saidSeqs(session)
     const event = first === undefined ? undefined : session.log.at(first)
-    return event?.type === 'user/message' ? oneLine(textOf(event.data.content).slice(0, 200)) : ''
+    return event?.type === 'user/message' ? oneLine(textOf(event.data.content)) : ''
   }
 
   private entryTokens({ log }: Session, seq: number): number {

@@ -107,12 +107,12 @@ function sessionItems(listings: readonly SessionListing[], currentId: string): S
   return listings.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(listing => {
     const { header, modifiedAt, holder, title = '', tokens: used } = listing
     const facts = [
+      ...(header.id === currentId ? ['this one'] : holder === undefined ? [] : [`open in process ${holder.pid}`]),
       ago(Date.now() - modifiedAt),
       ...(used === undefined ? [] : [`${tokens(used)} tokens`]),
       bytes(listing.bytes),
-      ...(header.id === currentId ? ['this one'] : holder === undefined ? [] : [`open in process ${holder.pid}`]),
     ]
-    return { value: header.id, label: oneLine(title) || header.id, description: facts.join(' · ') }
+    return { value: header.id, label: oneLine(title) || `nothing said yet (${header.id})`, description: facts.join(' · ') }
   })
 }
 

@@ -5,7 +5,7 @@
  */
 import { textOf, type ToolCallBlock } from '@deepseek-ai/dsh-llm'
 import type { CallBlock } from './blocks.ts'
-import { argumentsLine, argumentsText, diffOf, outcomeLine } from './call-words.ts'
+import { argumentsLine, argumentsText, diffOf, isFine, outcomeLine } from './call-words.ts'
 import { eventAt, folded, type Canvas } from './canvas.ts'
 import { clean, fit, oneLine, visibleWidth, wrap } from './text.ts'
 import type { Theme } from './theme.ts'
@@ -55,9 +55,10 @@ function standing(block: CallBlock, args: string, { log, theme, now, spinner, ou
       return { mark: theme.accent(spinner), fact: [...(chars === 0 ? [] : [bytes(chars)]), ...took].join(' · ') }
     }
     default: {
-      const outcome = block.resultSeq === null ? '' : outcomeLine(eventAt(log, block.resultSeq, 'tool/result').data)
-      const mark = block.state === 'failed' ? theme.bad('✗') : theme.good('✓')
-      return { mark, fact: [...(outcome === '' ? [] : [outcome]), ...took].join(' · ') }
+      if (block.resultSeq === null) return { mark: theme.dim('○'), fact: '' }
+      const outcome = eventAt(log, block.resultSeq, 'tool/result').data
+      const mark = outcome.isError ? theme.bad('✗') : isFine(outcome) ? theme.good('✓') : theme.warning('!')
+      return { mark, fact: [outcomeLine(outcome), ...took].join(' · ') }
     }
   }
 }

@@ -65,7 +65,7 @@ function entryLines(log: LogView, seqs: readonly Seq[]): string[] {
 function entryWords(log: LogView, seq: Seq): string {
   const event = log.at(seq)
   const message = isSurfaceEvent(event) ? messageOfEvent(event) : null
-  return message === null ? 'nothing said' : `${message.role}: ${oneLine(contentWords(message.content).slice(0, 500))}`
+  return message === null ? 'nothing said' : `${message.role}: ${oneLine(contentWords(message.content))}`
 }
 
 function contentWords(content: readonly ContentBlock[]): string {

@@ -51,10 +51,11 @@ export function isMoving(block: Block): boolean {
   return (block.kind === 'call' && (block.state === 'running' || block.state === 'writing')) || (block.kind === 'compaction' && block.state === 'running')
 }
 
-/** Blank lines between two blocks: what belongs to one step stands close. */
+/** Blank lines between two blocks: what belongs together stands close. */
 export function gapBetween(before: Block, after: Block): number {
   const isWork = ({ kind }: Block): boolean => kind === 'call' || kind === 'reasoning'
-  return isWork(before) && isWork(after) ? 0 : before.kind === 'notice' && after.kind === 'notice' ? 0 : 1
+  const isSame = before.kind === after.kind && (after.kind === 'notice' || after.kind === 'end')
+  return isSame || (isWork(before) && isWork(after)) ? 0 : 1
 }
 
 function drawSaid(block: SaidBlock, canvas: Canvas): string[] {
@@ -78,7 +79,7 @@ function drawReasoning(block: WordsBlock, canvas: Canvas): string[] {
   const text = clean(wordsIn(log, block.words)).trim()
   const isStreaming = 'text' in block.words
   // While it streams, what it came to last says more than how it began.
-  const preview = oneLine(isStreaming ? text.slice(text.lastIndexOf('\n', text.length - 2) + 1) : text.slice(0, 4 * width))
+  const preview = oneLine(isStreaming ? text.slice(text.lastIndexOf('\n') + 1) : text)
   const title = fit(theme.dim(`${open ? '▾' : '▸'} ${isStreaming ? 'thinking' : 'thought'} · ${preview}`), width)
   return [title, ...(open ? folded(wrap(text, width - 4).map(theme.italic).map(theme.dim), canvas) : [])]
 }
@@ -109,7 +110,7 @@ function drawEnd(block: EndBlock, canvas: Canvas): string[] {
     case 'blocked':
       return wrapped(theme.warning('! '), 'the turn was blocked')
     case 'interrupted':
-      return wrapped(theme.warning('! '), 'interrupted: the process ended before the turn did')
+      return wrapped(theme.warning('! '), 'the turn before was interrupted: its process ended')
     default:
       return []
   }

@@ -69,8 +69,10 @@ export class PermissionPanel implements Panel, Focusable {
   private keys(width: number): string[] {
     const { theme, request } = this
     const key = (letter: string, does: string): string => `${theme.accent(letter)} ${does}`
-    const scope = oneLine(request.scope)
-    return wrap([key('y', 'once'), key('a', `always in this session: ${scope}`), key('n', 'no'), key('Esc', 'no, and stop')].join(theme.dim(' · ')), width)
+    return [
+      fit([key('y', 'yes, once'), key('n', 'no'), key('Esc', 'no, and stop')].join(theme.dim(' · ')), width),
+      ...wrap(`${key('a', 'yes, and always in this session:')} ${oneLine(request.scope)}`, width),
+    ]
   }
 
   private reasonLines(reason: Input, width: number): string[] {
@@ -118,7 +120,7 @@ export class PickPanel implements Panel, Focusable {
   draw(width: number, rows: number): string[] {
     const { theme } = this
     const matching = this.matching()
-    const list = new SelectList(matching, Math.max(1, Math.min(12, rows - 4)), theme.list, { maxPrimaryColumnWidth: Math.min(MAX_LABEL_COLUMNS, Math.floor(width * 0.6)) })
+    const list = new SelectList(matching, Math.max(1, Math.min(12, rows - 4)), theme.list, { maxPrimaryColumnWidth: Math.min(MAX_LABEL_COLUMNS, Math.floor(width / 2)) })
     list.setSelectedIndex(this.selected)
     const cursor = this.focused ? CURSOR_MARKER : ''
     const head = ends(`${theme.bold(this.title)} ${this.filter}${cursor}${theme.inverse(' ')}`, theme.dim('type to narrow · ↑↓ Enter · Esc'), width)

@@ -38,6 +38,9 @@ export interface TuiOptions {
 /** Levels as the logger numbers them: error 0, info 1, warn 2. */
 const UP_TO_WARN = 2
 
+/** Who sends one wants the process to end, not its terminal to be left in pieces. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 export class TuiService extends Service {
   static readonly Config = Config
   static readonly inject = ['agents', 'commands', 'llm', 'sessions', 'tokenMeter']
@@ -66,11 +69,14 @@ export class TuiService extends Service {
     const chat = new Chat(ctx, { agent, terminal: terminal ?? new ScreenTerminal({ mouse: this.mouse }), theme: theme({ color }), ...(intro === undefined ? {} : { intro }) })
     const commands = interfaceCommands(ctx, chat).map(command => ctx.commands.register(command))
     const restoreLog = this.logTo(chat)
-    const release = ctx.effect(() => () => chat.quit(), 'ctx.tui.run()')
+    const quit = (): void => chat.quit()
+    const release = ctx.effect(() => quit, 'ctx.tui.run()')
+    for (const signal of SIGNALS) process.on(signal, quit)
     try {
       await chat.run()
       return chat.agent
     } finally {
+      for (const signal of SIGNALS) process.off(signal, quit)
       release()
       restoreLog()
       for (const unregister of commands) unregister()

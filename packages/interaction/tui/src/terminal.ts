@@ -12,6 +12,9 @@ const MOUSE_OFF = '\u001b[?1006l\u001b[?1000l'
 /** Clears the scrollback, which is the person's. */
 const CLEAR_SCROLLBACK = '\u001b[3J'
 
+/** The second is told before the trace of an error is printed, which should stay to be read. */
+const ENDS = ['exit', 'uncaughtExceptionMonitor']
+
 export class ScreenTerminal extends ProcessTerminal implements Terminal {
   private readonly mouse: boolean
   private entered = false
@@ -26,14 +29,14 @@ export class ScreenTerminal extends ProcessTerminal implements Terminal {
   override start(onInput: (data: string) => void, onResize: () => void): void {
     process.stdout.write(ENTER + (this.mouse ? MOUSE_ON : ''))
     this.entered = true
-    process.once('exit', this.onExit)
+    for (const end of ENDS) process.once(end, this.onExit)
     super.start(onInput, onResize)
   }
 
   override stop(): void {
     if (!this.entered) return
     this.entered = false
-    process.off('exit', this.onExit)
+    for (const end of ENDS) process.off(end, this.onExit)
     super.stop()
     process.stdout.write((this.mouse ? MOUSE_OFF : '') + LEAVE)
   }

@@ -15,33 +15,33 @@ const SEQUENCES = /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b\]|\u009d)[^\u
 const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g
 /** Characters that turn the direction of text around them or are not seen at all; the joiners of emoji are neither. */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
-/** A progress bar overwrites its line: what was written last is what stays. */
-const OVERWRITTEN = /[^\n]*\r(?!\n|$)/g
-
 const TAB_COLUMNS = 4
 
 /** Lines of text without anything that a terminal would act on. */
 export function clean(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(SEQUENCES, '')
-    .replace(/\r+(?=\n|$)/g, '')
-    .replace(OVERWRITTEN, '')
-    .replace(/[\u2028\u2029]/g, '\n')
-    .replace(/[^\t\n]*\t/g, expandTab)
-    .replace(CONTROLS, '�')
-    .replace(INVISIBLE, '')
+  const lines = text.toWellFormed().replace(SEQUENCES, '').replace(/[\u2028\u2029]/g, '\n')
+  return (/[\r\t]/.test(lines) ? lines.split('\n').map(settled).join('\n') : lines).replace(CONTROLS, '�').replace(INVISIBLE, '')
 }
 
-/** To the next stop; counted in characters from the tab before, so that columns of ASCII stay columns. */
-function expandTab(words: string): string {
-  const length = words.length - 1
-  return words.slice(0, -1) + ' '.repeat(TAB_COLUMNS - (length % TAB_COLUMNS))
+/** What a line shows in the end: what a progress bar wrote last, and tabs up to their stops. */
+function settled(line: string): string {
+  let end = line.length
+  while (line[end - 1] === '\r') end -= 1
+  const written = line.slice(line.lastIndexOf('\r', end - 1) + 1, end)
+  return written.includes('\t') ? written.split('\t').map((part, index, { length }) => (index === length - 1 ? part : part + tabAfter(part))).join('') : written
 }
 
-/** Clean, and on one line. */
+/** Counted in characters from the tab before, so that columns of ASCII stay columns. */
+function tabAfter(part: string): string {
+  return ' '.repeat(TAB_COLUMNS - (part.length % TAB_COLUMNS))
+}
+
+/** No screen is wider, and no glance takes in more. */
+const MAX_LINE_CHARS = 1_000
+
+/** Clean, and on one line; the beginning of what is too long for any. */
 export function oneLine(text: string): string {
-  return clean(text).replace(/\s+/g, ' ').trim()
+  return clean(text.slice(0, MAX_LINE_CHARS)).replace(/\s+/g, ' ').trim()
 }
 
 /** At most `width` columns, an ellipsis for what is left out. Styles are kept. */

@@ -251,6 +251,20 @@ it('/fork goes on in a copy, /sessions goes back', async () => {
   expect(agent.session.header.parent?.id).toBe(it.session.id)
 })
 
+it('a click on a line opens it, another folds it', async () => {
+  const it = await scene([{ content: [{ type: 'reasoning', text: 'first thought\nsecond thought' }, { type: 'text', text: 'Said.' }] }])
+  it.says('go')
+  await it.sees('Said.')
+  const row = it.terminal.text().split('\n').findIndex(line => line.startsWith('▸ thought')) + 1
+  const click = [`\u001b[<0;3;${row}M`, `\u001b[<0;3;${row}m`]
+  it.terminal.press(...click)
+  await it.sees('  │ second thought')
+  it.terminal.press(...click)
+  await it.gone('  │ second thought')
+  it.terminal.press(CTRL('t'))
+  await it.sees('  │ second thought')
+})
+
 it('Ctrl+C clears the editor, twice it quits; words of before come back with Up', async () => {
   const it = await scene(['One.'])
   it.says('hello')
