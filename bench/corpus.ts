@@ -3,8 +3,9 @@
  * model that writes its summaries.
  *
  * No request is over the window, no result without its call, no call without its result, and the log read back gives the same
- * state. What a model is asked for a summary is, but for its directive, an exact prefix of the request before, counted in
- * characters of its JSON; where the span had to be sent as a transcript, that is no prefix and counts as none.
+ * state. Compactions include those of the recording and the boundaries between conversations of one file. What a model is
+ * asked for a summary is, but for its directive, an exact prefix of the request before, counted in characters of its JSON;
+ * where the span had to be sent as a transcript, that is no prefix and counts as none.
  */
 import type { GenerateOptions, LlmRequest } from '@deepseek-ai/dsh-llm'
 import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
