@@ -18,9 +18,9 @@ export function argumentsLine(written: string): string {
   const args = parsed(written)
   if (args === null) return oneLine(PARTIAL.exec(written)?.[1]?.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1') ?? '')
   const telling = TELLING.filter(key => typeof args[key] === 'string' && args[key] !== '')
-  const [first, second] = telling.map(key => String(args[key]))
+  const [first, second] = telling.map(key => oneLine(String(args[key])))
   if (first === undefined) return Object.keys(args).length === 0 ? '' : oneLine(JSON.stringify(args))
-  return oneLine(second === undefined ? first : `${first}  ${second}`)
+  return second === undefined ? first : `${first}  ${second}`
 }
 
 /** The arguments, one a paragraph, as a person would write them down. */

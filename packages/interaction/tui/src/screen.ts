@@ -175,8 +175,8 @@ export class Screen implements Component {
     if (this.chosen !== null) return [['↑↓', 'choose'], ['Enter', 'open or fold'], ['Esc', 'back']]
     if (!this.viewport.follows) return [['Esc', 'to the end'], ['PgUp PgDn', 'scroll'], ['Ctrl+O', 'open']]
     const back = this.host.waiting().length > 0 ? ([['Alt+↑', 'take back']] as const) : []
-    if (this.host.isInTurn()) return [['Esc', 'stop'], ['Enter', 'say after this step'], ['Alt+Enter', 'after this turn'], ...back]
-    if (this.host.isWorking()) return [['Esc', 'stop'], ['Enter', 'say next'], ...back]
+    if (this.host.isInTurn()) return [['Esc', 'stop'], ['Enter', 'next step'], ['Alt+Enter', 'next turn'], ...back]
+    if (this.host.isWorking()) return [['Esc', 'stop'], ['Enter', 'next turn'], ...back]
     if (back.length > 0) return [['Enter', 'go on'], ...back]
     return [['/', 'commands'], ['Ctrl+O', 'look back'], ['Ctrl+J', 'new line'], ['Ctrl+D', 'quit']]
   }
