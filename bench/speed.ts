@@ -14,7 +14,7 @@ export interface SpeedOptions {
   readonly quick: boolean
 }
 
-const FULL: Pace = { maxRounds: 5, sizes: ({ sizes }) => sizes }
+const FULL: Pace = { maxRounds: 15, sizes: ({ sizes }) => sizes }
 const QUICK: Pace = { maxRounds: 3, sizes: ({ sizes, sizeOf }) => (sizeOf === 'steps' ? sizes.slice(0, 1) : [sizes[0]!, sizes.at(-1)!]) }
 
 export async function run({ figures, peers: withPeers, quick }: SpeedOptions): Promise<void> {
