@@ -177,7 +177,7 @@ function add(state: BlocksState, event: SessionEvent): void {
       commands.clear()
       if (state.compaction !== null) change(state.compaction, { state: 'failed', endedAt: event.time })
       state.compaction = null
-      if (blocks.length > 0) blocks.push({ kind: 'resumed', key: `r${event.seq}`, version: 0, seq: event.seq })
+      if (blocks.length > 0 && blocks.at(-1)!.kind !== 'resumed') blocks.push({ kind: 'resumed', key: `r${event.seq}`, version: 0, seq: event.seq })
       break
   }
 }

@@ -42,10 +42,19 @@ export interface Outcome {
   readonly meta?: { readonly [key: string]: unknown }
 }
 
+/** Calls that came to nothing for a reason that a word says. */
+const KNOWN: { readonly [code: string]: string | undefined } = {
+  ABORTED: 'cancelled',
+  PERMISSION_DENIED: 'not allowed',
+  TOOL_NOT_STARTED: 'not begun',
+  TOOL_OUTCOME_UNKNOWN: 'interrupted, its outcome is not known',
+}
+
 /** What came of a call, on one line. */
 export function outcomeLine(outcome: Outcome): string {
   const { content, isError, error, meta } = outcome
-  if (error?.code === 'ABORTED') return 'cancelled'
+  const known = error === undefined ? undefined : KNOWN[error.code]
+  if (known !== undefined) return known
   if (error?.code === 'PERMISSION_DENIED') return 'denied'
   const text = clean(textOf(content)).trim()
   if (isError) return text === '' ? (error?.code ?? 'failed') : oneLine(text.split('\n', 1)[0]!)

@@ -14,6 +14,8 @@ import { counted } from './words.ts'
 
 export interface Canvas {
   readonly log: LogView
+  /** Where a fork parts from its parent. */
+  readonly forkSeq?: Seq
   readonly theme: Theme
   /** Columns. */
   readonly width: number

@@ -11,7 +11,7 @@ import { messageOf, textOf } from '@deepseek-ai/dsh-llm'
 import type { Message } from '@deepseek-ai/dsh-llm'
 import type {} from '@deepseek-ai/dsh-llm-retry'
 import type { Answer } from '@deepseek-ai/dsh-permissions'
-import { latestContext, latestHeader, openStep, openTurn, pendingCalls, type Session } from '@deepseek-ai/dsh-session'
+import { isPersonSource, latestContext, latestHeader, openStep, openTurn, pendingCalls, type Session } from '@deepseek-ai/dsh-session'
 import type {} from '@deepseek-ai/dsh-token-meter'
 import type { PermissionEvent } from '@deepseek-ai/dsh-tools'
 import type { SelectItem, SlashCommand, Terminal } from '@earendil-works/pi-tui'
@@ -181,7 +181,7 @@ export class Chat implements ScreenHost {
   }
 
   waiting(): ReturnType<ScreenHost['waiting']> {
-    return pendingInput(this.current.session).map(({ kind, content }) => ({ kind, text: textOf(content) }))
+    return pendingInput(this.current.session).filter(({ source }) => isPersonSource(source)).map(({ kind, content }) => ({ kind, text: textOf(content) }))
   }
 
   isWorking(): boolean {
@@ -218,7 +218,7 @@ export class Chat implements ScreenHost {
   }
 
   takeBack(): string | null {
-    const last = pendingInput(this.current.session).findLast(({ source }) => source.kind === 'user')
+    const last = pendingInput(this.current.session).findLast(({ source }) => isPersonSource(source))
     if (last === undefined || !this.current.withdraw(last.inputId)) return null
     return textOf(last.content)
   }

@@ -15,8 +15,8 @@ import { bytes, duration } from './words.ts'
 const LIVE_LINES = 12
 /** A call that took less is not worth a figure. */
 const TELLING_MS = 1_000
-/** Columns that the subject of a call keeps, whatever else the line says. */
-const SUBJECT_COLUMNS = 12
+/** The share of a line that the subject of a call keeps, whatever else the line says. */
+const SUBJECT_SHARE = 0.5
 
 export function drawCall(block: CallBlock, canvas: Canvas): string[] {
   const { theme, width, open, outputs } = canvas
@@ -28,11 +28,12 @@ export function drawCall(block: CallBlock, canvas: Canvas): string[] {
   return last === undefined ? [title] : [title, fit(theme.dim(`  │ ${last}`), width)]
 }
 
-/** What it is about gives way first, then how it stands. */
+/** What it is about gives way first, but not all of it; then how it stands. */
 function titleLine(head: string, subject: string, fact: string, { theme, width }: Canvas): string {
   const shownFact = fact === '' ? '' : ` · ${fact}`
   if (subject === '') return fit(head + theme.dim(shownFact), width)
-  const room = Math.max(SUBJECT_COLUMNS, width - visibleWidth(head) - 2 - visibleWidth(shownFact))
+  const kept = Math.min(visibleWidth(subject), Math.floor(width * SUBJECT_SHARE))
+  const room = Math.max(kept, width - visibleWidth(head) - 2 - visibleWidth(shownFact))
   return fit(`${head}  ${fit(subject, room)}${theme.dim(shownFact)}`, width)
 }
 

@@ -35,7 +35,7 @@ export function draw(block: Block, canvas: Canvas): string[] {
     case 'end':
       return drawEnd(block, canvas)
     case 'resumed':
-      return [canvas.theme.dim(fit(`── resumed ${'─'.repeat(Math.max(0, canvas.width - 11))}`, canvas.width))]
+      return [rule(block.seq === canvas.forkSeq ? 'a copy from here on' : 'resumed', canvas)]
     case 'notice':
       return hang(canvas.theme.warning(block.level === 'warning' ? '! ' : '· '), wrap(clean(block.text).trim(), inside(canvas)).map(canvas.theme.dim))
   }
@@ -56,6 +56,10 @@ export function gapBetween(before: Block, after: Block): number {
   const isWork = ({ kind }: Block): boolean => kind === 'call' || kind === 'reasoning'
   const isSame = before.kind === after.kind && (after.kind === 'notice' || after.kind === 'end')
   return isSame || (isWork(before) && isWork(after)) ? 0 : 1
+}
+
+function rule(words: string, { theme, width }: Canvas): string {
+  return theme.dim(fit(`── ${words} ${'─'.repeat(Math.max(0, width - words.length - 4))}`, width))
 }
 
 function drawSaid(block: SaidBlock, canvas: Canvas): string[] {

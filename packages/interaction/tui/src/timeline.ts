@@ -108,8 +108,9 @@ export class Timeline {
 
   private draw(block: Block, open: boolean, by: Surroundings): string[] {
     try {
-      const { outputs, rungs } = this.live
-      return draw(block, { ...by, log: this.session.log, open, outputs, rungs, pieces: this.piecesOf(block) })
+      const { live: { outputs, rungs }, session: { log, header: { parent } } } = this
+      const canvas: Canvas = { ...by, log, open, outputs, rungs, pieces: this.piecesOf(block), ...(parent === undefined ? {} : { forkSeq: parent.seq }) }
+      return draw(block, canvas)
     } catch (error) {
       // A log that cannot be read back costs a block, not the screen.
       return [fit(by.theme.bad(`✗ this cannot be shown: ${oneLine(messageOf(error))}`), by.width)]

@@ -242,7 +242,7 @@ it('/fork goes on in a copy, /sessions goes back', async () => {
   await it.sees('One.')
   await it.agent.whenIdle()
   it.says('/fork')
-  await it.sees('── resumed')
+  await it.sees('── a copy from here on')
   expect(it.ctx.sessions.get(it.session.id)).toBeUndefined()
   it.says('more')
   await it.sees('Two.')
