@@ -24,6 +24,8 @@ export interface Pace {
 /** Rounds of one pair at one size stop when they have taken so long together. */
 const ENOUGH_MS = 2_000
 const TIMEOUT_MS = 30_000
+/** To build what is sampled. */
+const PREPARE_TIMEOUT_MS = 120_000
 /** Ours is compared with each, so it is waited for. */
 const OURS_TIMEOUT_MS = 300_000
 
@@ -49,17 +51,21 @@ export async function compare(peer: Party, figures: readonly Figure[], pace: Pac
 async function take(figure: string, size: number, peer: Party, ours: Child, theirs: Child, maxRounds: number): Promise<Pair> {
   const rounds: { readonly ours: Values; readonly theirs: Values }[] = []
   let failure: string | undefined
+  const ready = await theirs.ask({ prepare: figure, size }, PREPARE_TIMEOUT_MS)
+  if ('absent' in ready) return { figure, size, peer: peer.name, ours: [], theirs: [] }
+  if ('error' in ready) return { figure, size, peer: peer.name, ours: [], theirs: [], failure: `not built: ${ready.error}` }
+  await ours.ask({ prepare: figure, size }, OURS_TIMEOUT_MS)
   const start = performance.now()
   // One round more than count: the first warms both up, and counts only where it stays the only one.
   while (rounds.length <= maxRounds && (rounds.length < 2 || performance.now() - start < ENOUGH_MS)) {
-    const other = await theirs.ask({ figure, size }, TIMEOUT_MS)
-    if (!('values' in other)) {
-      if ('error' in other) failure = other.error
+    const other = await theirs.ask('sample', TIMEOUT_MS)
+    if ('error' in other) {
+      failure = other.error
       break
     }
-    const own = await ours.ask({ figure, size }, OURS_TIMEOUT_MS)
+    const own = await ours.ask('sample', OURS_TIMEOUT_MS)
     if (!('values' in own)) throw new Error(`${figure} of ours at ${size}: ${'error' in own ? own.error : 'absent'}`)
-    rounds.push({ ours: own.values, theirs: other.values })
+    if ('values' in other) rounds.push({ ours: own.values, theirs: other.values })
   }
   const counted = rounds.length > 1 ? rounds.slice(1) : rounds
   return { figure, size, peer: peer.name, ours: counted.map(({ ours }) => ours), theirs: counted.map(({ theirs }) => theirs), ...(counted.length === 0 && failure !== undefined && { failure }) }

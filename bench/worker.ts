@@ -9,15 +9,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import type { Contender, Sampler } from './contender.ts'
+import type { Contender, Sampler, Store } from './contender.ts'
 import { elapsedMs } from './measure.ts'
 import { tried, type Trial } from './trial.ts'
 
-export type Request = { readonly figure: string; readonly size: number } | { readonly trial: Trial }
+/** A figure is prepared before it is sampled, each time that it or its size changes. */
+export type Request = { readonly prepare: string; readonly size: number } | 'sample' | { readonly trial: Trial }
 
 export type Answer = { readonly values: Values } | { readonly absent: true } | { readonly error: string }
 
-/** By unit or name of the unit's kind: `value`, and of a stored log `peakMiB`, `keptMiB`, `bytes`. */
+/** The figure itself is `value`; of a stored conversation there is more. */
 export interface Values {
   readonly [name: string]: number
 }
@@ -30,65 +31,52 @@ if (how[0] === 'read') writeSync(ANSWERS_FD, JSON.stringify(await readOnce(how[1
 else await serve()
 
 async function serve(): Promise<void> {
-  let prepared: { key: string; sample: () => Promise<Values>; close?: () => Promise<void> } | undefined
+  let prepared: Prepared | undefined
   tell({ values: {}, name: contender.name })
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line) as Request
-    if ('trial' in request) {
-      tell(await judged(request.trial))
-      continue
-    }
-    const { figure, size } = request
-    const key = `${figure} ${size}`
     try {
-      if (prepared?.key !== key) {
+      if (request === 'sample') {
+        globalThis.gc!()
+        tell({ values: await prepared!.sample() })
+      } else if ('trial' in request) {
+        tell(contender.converse === undefined ? { absent: true } : { values: { ...(await tried(contender.converse, request.trial)) } })
+      } else {
         await prepared?.close?.()
         prepared = undefined
-        globalThis.gc!()
-        const next = figure === 'resume' || figure === 'open' ? await storedSampler(size, figure === 'resume') : await figureSampler(figure, size)
-        if (next === undefined) {
-          tell({ absent: true })
-          continue
-        }
-        prepared = { key, ...next }
+        prepared = await prepare(request.prepare, request.size)
+        tell(prepared === undefined ? { absent: true } : { values: {} })
       }
-      globalThis.gc!()
-      tell({ values: await prepared.sample() })
     } catch (error) {
-      prepared = undefined
       tell({ error: error instanceof Error ? error.message : String(error) })
     }
   }
   await prepared?.close?.()
 }
 
+interface Prepared {
+  sample(): Promise<Values>
+  close?(): Promise<void>
+}
+
 function tell(answer: object): void {
   writeSync(ANSWERS_FD, `${JSON.stringify(answer)}\n`)
 }
 
-async function judged(trial: Trial): Promise<Answer> {
-  if (contender.converse === undefined) return { absent: true }
-  try {
-    return { values: { ...(await tried(contender.converse, trial)) } }
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-async function figureSampler(figure: string, size: number): Promise<{ sample: () => Promise<Values> } | undefined> {
+async function prepare(figure: string, size: number): Promise<Prepared | undefined> {
+  if (figure === 'resume' || figure === 'open') return contender.store && prepareStored(contender.store, size, figure === 'resume')
   const sampler: Sampler | undefined = await contender.figures[figure]?.(size)
   return sampler && { sample: async () => ({ value: await sampler() }) }
 }
 
-async function storedSampler(steps: number, compacted: boolean): Promise<{ sample: () => Promise<Values>; close: () => Promise<void> } | undefined> {
-  if (contender.store === undefined) return undefined
+async function prepareStored(store: Store, steps: number, compacted: boolean): Promise<Prepared> {
   const dir = await mkdtemp(join(tmpdir(), 'dsh-bench-'))
-  const { path, events, textBytes } = await contender.store.write(dir, steps, compacted)
-  const overhead = ((await stat(path)).size - textBytes) / events
+  const { path, events, textBytes } = await store.write(dir, steps, compacted)
+  const overheadBytes = (await stat(path)).size - textBytes
   return {
     sample: async () => {
       const { output } = spawnSync(process.execPath, ['--expose-gc', import.meta.filename, module, 'read', dir], { encoding: 'utf8', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
-      return { ...(JSON.parse(output[ANSWERS_FD]!) as Values), events, overheadBytes: overhead }
+      return { ...(JSON.parse(output[ANSWERS_FD]!) as Values), overheadBytesAnEvent: overheadBytes / events, overheadBytesAStep: overheadBytes / steps }
     },
     close: () => rm(dir, { recursive: true }),
   }

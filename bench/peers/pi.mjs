@@ -1,7 +1,9 @@
 // pi: its agent loop, and the session and compaction functions of its coding agent, in the order in which that calls them.
 import { runAgentLoop } from '@earendil-works/pi-agent-core'
 import { AssistantMessageEventStream } from '@earendil-works/pi-ai'
-import { compact as summarizeAndCut, SessionManager } from '@earendil-works/pi-coding-agent'
+import { compact as summarizeAndCut, CURRENT_SESSION_VERSION, SessionManager } from '@earendil-works/pi-coding-agent'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { elapsedMs, LoopClock, median, microsecondsEach } from '../measure.ts'
 import { longConversation, RESULT, stepEntries, SUMMARY, TOOL, toolLoop } from '../workload.ts'
 
@@ -132,18 +134,26 @@ function loop(steps) {
 }
 
 async function write(dir, steps, compacted) {
-  const session = SessionManager.create(dir, dir)
-  let textBytes = 0
+  // Line by line as its session manager writes them, which takes long to do it, because each compaction reads all that was.
+  const path = join(dir, 'long.jsonl')
+  const lines = [{ type: 'session', version: CURRENT_SESSION_VERSION, id: 'long', timestamp: new Date().toISOString(), cwd: dir }]
+  let [events, textBytes, visible] = [0, 0, []]
+  const flush = () => appendFileSync(path, lines.splice(0).map(line => `${JSON.stringify(line)}\n`).join(''))
   for (const item of longConversation(steps, compacted)) {
+    events += 1
+    const common = { id: events.toString(16).padStart(8, '0'), parentId: events === 1 ? null : (events - 1).toString(16).padStart(8, '0'), timestamp: new Date().toISOString() }
     if ('shadow' in item) {
-      const visible = session.buildContextEntries()
-      session.appendCompaction(SUMMARY, visible[item.shadow].id, 100_000)
+      visible = [common.id, ...visible.slice(item.shadow)]
+      lines.push({ type: 'compaction', ...common, summary: SUMMARY, firstKeptEntryId: visible[1], tokensBefore: 100_000, details: { readFiles: [], modifiedFiles: [] } })
     } else {
-      session.appendMessage(messageOf(item))
+      visible.push(common.id)
+      lines.push({ type: 'message', ...common, message: messageOf(item) })
       textBytes += Buffer.byteLength(item.text)
     }
+    if (lines.length > 5_000) flush()
   }
-  return { path: session.getSessionFile(), events: session.getEntryCount(), textBytes }
+  flush()
+  return { path, events, textBytes }
 }
 
 async function read(dir) {
