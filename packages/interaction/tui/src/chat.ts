@@ -29,6 +29,13 @@ export interface Route {
   readonly model: string
 }
 
+interface RunningCommand {
+  readonly name: string
+  /** Milliseconds since the epoch. */
+  readonly since: number
+  readonly controller: AbortController
+}
+
 export interface ChatInit {
   readonly agent: Agent
   readonly intro?: string
@@ -49,7 +56,8 @@ export class Chat implements ScreenHost {
   private chosenRoute: Route | null = null
   /** What a command decided, and is done once its outcome is logged. */
   private afterCommand: (() => Promise<void>) | null = null
-  private command: { readonly name: string; readonly since: number; readonly controller: AbortController } | null = null
+  /** Those that run, the oldest first. */
+  private readonly running = new Set<RunningCommand>()
   private readonly asking = new Set<AbortController>()
   private listening: readonly (() => void)[] = []
   /** Resolves what `run` waits for; null while nothing runs. */
@@ -83,7 +91,7 @@ export class Chat implements ScreenHost {
     if (this.leave === null) return
     for (const stop of this.listening) stop()
     this.screen.stop()
-    this.command?.controller.abort()
+    for (const { controller } of this.running) controller.abort()
     for (const question of this.asking) question.abort()
     this.leave()
     this.leave = null
@@ -152,8 +160,11 @@ export class Chat implements ScreenHost {
   doing(): Activity['doing'] {
     const { live } = this.shown
     if (this.screen.isAsking) return null
-    if (this.command !== null) return { words: this.command.name === 'compact' ? 'Compacting' : `/${this.command.name}`, ms: Date.now() - this.command.since }
+    const [command] = this.running
+    if (command !== undefined) return { words: command.name === 'compact' ? 'Compacting' : `/${command.name}`, ms: Date.now() - command.since }
     if (!this.isWorking()) return null
+    const compaction = liveCompaction(this.current.session)
+    if (compaction !== null) return { words: 'Compacting', ms: Date.now() - this.current.session.log.at(compaction.startSeq).time }
     const ms = Date.now() - (live.turnStartedAt ?? Date.now())
     if (live.retry !== null) {
       const seconds = Math.max(0, Math.ceil((live.retry.until - Date.now()) / 1_000))
@@ -164,7 +175,6 @@ export class Chat implements ScreenHost {
 
   private words(): string {
     const { session } = this.current
-    if (liveCompaction(session) !== null) return 'Compacting'
     const [call, ...others] = pendingCalls(session)
     if (call !== undefined) return others.length === 0 ? `Running ${call.name}` : `Running ${others.length + 1} tools`
     const streaming = this.shown.live.blocks().at(-1)
@@ -213,7 +223,7 @@ export class Chat implements ScreenHost {
   }
 
   cancel(): void {
-    this.command?.controller.abort()
+    for (const { controller } of this.running) controller.abort()
     this.current.cancel('user')
   }
 
@@ -265,13 +275,13 @@ export class Chat implements ScreenHost {
     const { name } = parseCommand(line)!
     const controller = new AbortController()
     const running = { name, since: Date.now(), controller }
-    this.command = running
+    this.running.add(running)
     try {
       await this.ctx.commands.execute(line, this.current, controller.signal)
     } catch (error) {
       this.notice(`${line}: ${messageOf(error)}`, 'warning')
     }
-    if (this.command === running) this.command = null
+    this.running.delete(running)
     const next = this.afterCommand
     this.afterCommand = null
     try {

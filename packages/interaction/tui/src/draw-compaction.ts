@@ -20,11 +20,12 @@ export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[]
   switch (block.state) {
     case 'running': {
       const tried = rungs.map(({ strategy, outcome }) => `${strategy}: ${oneLine(outcome)}`).join(' → ')
-      const facts = [took, reason(block), ...(tried === '' ? ['summarizing'] : [tried])].join(' · ')
+      const facts = [took, tried === '' ? 'summarizing' : tried, reason(block)].join(' · ')
       return [fit(`${theme.accent(spinner)} ${theme.special('compacting')} ${theme.dim(`· ${facts}`)}`, width)]
     }
     case 'failed': {
-      const error = block.endSeq === null ? 'its process ended first' : (eventAt(log, block.endSeq, 'compaction/end').data.error ?? '')
+      const { error = '', code } = block.endSeq === null ? { error: 'its process ended first' } : eventAt(log, block.endSeq, 'compaction/end').data
+      if (code === 'aborted') return [fit(`${theme.warning('■')} ${theme.special('compaction cancelled')} ${theme.dim(`· ${took}`)}`, width)]
       return [fit(`${theme.bad('✗')} ${theme.special('compaction failed')} ${theme.dim(`· ${took} · ${oneLine(error)}`)}`, width)]
     }
     case 'done': {
@@ -33,7 +34,7 @@ export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[]
       const checkpoint = eventAt(log, block.checkpointSeq, 'user/message')
       const checkpointTokens = canvas.estimateMessage({ role: 'user', content: checkpoint.data.content })
       const sizes = `${counted(shadowedSeqs.length, 'entry', 'entries')}, ${tokens(shadowedTokens)} → ${tokens(checkpointTokens)} tokens`
-      const title = `${theme.dim(open ? '▾' : '▸')} ${theme.special('compacted')} ${theme.dim(`· ${sizes} · ${reason(block)} · ${block.strategy ?? ''} · ${took}`)}`
+      const title = `${theme.dim(open ? '▾' : '▸')} ${theme.special('compacted')} ${theme.dim(`· ${[sizes, took, ...(block.strategy === null ? [] : [block.strategy]), reason(block)].join(' · ')}`)}`
       if (!open) return [fit(title, width)]
       const text = wrap(clean(textOf(checkpoint.data.content)).trim(), width - 4)
       const listed = entryLines(log, shadowedSeqs).map(line => theme.dim(fit(line, width - 4)))
@@ -45,7 +46,7 @@ export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[]
 function reason({ trigger }: CompactionBlock): string {
   switch (trigger) {
     case 'pressure':
-      return 'the window was filling up'
+      return 'to make room'
     case 'context-overflow':
       return 'the provider refused the size'
     case 'manual':

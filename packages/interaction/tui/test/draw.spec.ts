@@ -75,7 +75,7 @@ it('a conversation, folded', () => {
 
     ■ you cancelled this
 
-    ▸ compacted · 4 entries, 1.2k → 6 tokens · asked for · dige…
+    ▸ compacted · 4 entries, 1.2k → 6 tokens · 1s · digest · as…
 
     › /help look
       Here.
