@@ -7,6 +7,7 @@ import { expectReplays } from '@deepseek-ai/dsh-session/testing'
 import type { SessionEventType } from '@deepseek-ai/dsh-session'
 import type { Tool } from '@deepseek-ai/dsh-tools'
 import { afterEach, expect, it } from 'vitest'
+import { visibleWidth } from '../src/text.ts'
 import { HeadlessTerminal } from './headless.ts'
 import { stage, type Stage } from './stage.ts'
 
@@ -23,14 +24,19 @@ interface Scene extends Stage {
   readonly model: ScriptedAdapter
   readonly left: Promise<unknown>
   /** Waits until the screen reads so. */
-  sees(words: string | RegExp): Promise<void>
+  sees(words: string | RegExp | (() => boolean)): Promise<void>
   gone(words: string): Promise<void>
   says(words: string): void
 }
 
 const scenes: Scene[] = []
 afterEach(async () => {
-  for (const { ctx } of scenes.splice(0)) await ctx.fiber.dispose()
+  for (const { ctx, terminal } of scenes.splice(0)) {
+    await ctx.fiber.dispose()
+    // No scene is in colour.
+    // oxlint-disable-next-line no-control-regex
+    expect(terminal.writes.join('')).not.toMatch(/\u001b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]/)
+  }
 })
 
 async function scene(replies: readonly ScriptedReply[] | ((options: GenerateOptions, index: number) => ScriptedReply | Promise<ScriptedReply>), tools: readonly Tool[] = []): Promise<Scene> {
@@ -51,7 +57,7 @@ async function scene(replies: readonly ScriptedReply[] | ((options: GenerateOpti
   })
   const made: Scene = {
     ...all, terminal, model, left,
-    sees: words => until(() => (typeof words === 'string' ? terminal.text().includes(words) : words.test(terminal.text())), `never seen: ${String(words)}`),
+    sees: words => until(() => (typeof words === 'function' ? words() : typeof words === 'string' ? terminal.text().includes(words) : words.test(terminal.text())), `never seen: ${String(words)}`),
     gone: words => until(() => !terminal.text().includes(words), `never gone: ${words}`),
     says: words => terminal.press(...words, ENTER),
   }
@@ -143,6 +149,39 @@ it('permission: Escape says no and stops', async () => {
   await it.sees('■ you cancelled this')
   await it.agent.whenIdle()
   expect(it.model.requests).toHaveLength(1)
+})
+
+it('permission: what is long is read in pages, and the question stays in sight', async () => {
+  const detail = Array.from({ length: 60 }, (_, line) => `+line ${line}`).join('\n')
+  const it = await scene([{ content: [call('write')] }, 'Written.'], [
+    { name: 'write', parameters: { type: 'object' }, permission: () => ({ scope: 'write', title: 'Write a.ts', detail }), execute: () => 'ok' },
+  ])
+  it.says('write it')
+  await it.sees(/1–\d+ of 60 lines/)
+  expect(it.terminal.text()).toMatch(/\? Write a\.ts[^]*\+line 0\n[^]*y yes, once/)
+  for (let page = 0; page < 6; page++) it.terminal.press('\u001b[6~')
+  await it.sees('–60 of 60 lines')
+  expect(it.terminal.text()).toMatch(/\? Write a\.ts[^]*\+line 59\n[^]*y yes, once/)
+  it.terminal.press('y')
+  await it.sees('Written.')
+})
+
+it('scrolled up, the screen stays where it is while more is said below', async () => {
+  const held = gate()
+  const it = await scene(['first '.repeat(400), async () => (await held.opened, 'last '.repeat(400))])
+  it.says('go')
+  await it.agent.whenIdle()
+  it.says('more')
+  await it.sees('Waiting for the model')
+  it.terminal.press('\u001b[5~')
+  await it.sees('Esc to the end')
+  const before = it.terminal.text().split('\n').slice(0, 10)
+  held.open()
+  await it.agent.whenIdle()
+  await it.gone('Waiting for the model')
+  expect(it.terminal.text().split('\n').slice(0, 10)).toEqual(before)
+  it.terminal.press(ESCAPE)
+  await it.sees('last last')
 })
 
 it('while the agent works, Enter joins the next step, Alt+Enter waits for the turn, Alt+Up takes back', async () => {
@@ -316,11 +355,14 @@ it('what would be printed on stderr is shown instead, once', async () => {
   await it.sees('! the disk is low')
 })
 
-it('a resize draws everything anew, at most as wide', async () => {
-  const it = await scene(['word '.repeat(60)])
+it('a resize draws everything anew, at most as wide, on a screen of any size', async () => {
+  const it = await scene([`${'word '.repeat(60)}\n\n| a | b |\n|---|---|\n| 你好 | 2 |`])
   it.says('go')
-  await it.sees('word word')
-  it.terminal.resize(40, 16)
-  await it.sees(/^─{40}$/m)
-  for (const line of it.terminal.text().split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+  await it.sees('你好')
+  for (const [columns, rows] of [[40, 16], [200, 50], [7, 3], [2, 1], [80, 24]] as const) {
+    const before = it.terminal.writes.length
+    it.terminal.resize(columns, rows)
+    await it.sees(() => it.terminal.writes.slice(before).some(write => write.includes('\u001b[2J')))
+    for (const line of it.terminal.text().split('\n')) expect(visibleWidth(line)).toBeLessThanOrEqual(columns)
+  }
 })

@@ -7,5 +7,5 @@ const NASTY = [
 ]
 
 export const words = fc.array(fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'grapheme', maxLength: 12 })), { maxLength: 12 }).map(parts => parts.join(''))
-export const widths = fc.integer({ min: 10, max: 120 })
+export const widths = fc.integer({ min: 4, max: 120 })
 export const RUNS = { numRuns: 200, seed: 7 }
