@@ -210,6 +210,10 @@ export class Chat implements ScreenHost {
     }))
   }
 
+  cwd(): string {
+    return this.current.session.header.cwd ?? process.cwd()
+  }
+
   submit(words: string, when: 'now' | 'later'): void {
     try {
       if (words === '') this.current.wake()

@@ -27,6 +27,8 @@ export interface ScreenHost {
   /** Whether a step runs that words could join. */
   isInTurn(): boolean
   commands(): SlashCommand[]
+  /** Where file names are completed from. */
+  cwd(): string
   estimateMessage: Surroundings['estimateMessage']
   /** What a person said: for now, or for after the turn. Empty words let go on what waits. */
   submit(words: string, when: 'now' | 'later'): void
@@ -60,7 +62,8 @@ export class Screen implements Component {
   private readonly host: ScreenHost
   private readonly theme: Theme
   private readonly viewport = new Viewport()
-  private panel: Panel | null = null
+  /** The last one is shown. */
+  private readonly panels: Panel[] = []
   /** The chosen block while a person looks back. */
   private chosen: number | null = null
   private shown: readonly VisibleLine[] = []
@@ -120,11 +123,12 @@ export class Screen implements Component {
 
   /** A panel waits for the person. */
   get isAsking(): boolean {
-    return this.panel !== null
+    return this.panel !== undefined
   }
 
+  /** Over whatever is asked already. */
   show(panel: Panel): void {
-    this.panel = panel
+    this.panels.push(panel)
     this.chosen = null
     this.tui.setFocus(panel)
     this.changed()
@@ -132,10 +136,15 @@ export class Screen implements Component {
 
   /** Takes a panel away, if it is still there. */
   hide(panel: Panel): void {
-    if (this.panel !== panel) return
-    this.panel = null
-    this.tui.setFocus(this.editor)
+    const index = this.panels.indexOf(panel)
+    if (index < 0) return
+    this.panels.splice(index, 1)
+    this.tui.setFocus(this.panel ?? this.editor)
     this.changed()
+  }
+
+  private get panel(): Panel | undefined {
+    return this.panels.at(-1)
   }
 
   invalidate(): void {
@@ -151,7 +160,7 @@ export class Screen implements Component {
     const activity = activityLine({ doing: host.doing(), keys: this.keys() }, spinner, width, theme)
     const waiting = waitingLines(host.waiting(), width, theme)
     const room = rows - MIN_TRANSCRIPT_ROWS - 2 - waiting.length
-    const input = this.panel === null ? this.editor.render(width) : this.panel.draw(width, room)
+    const input = this.panel === undefined ? this.editor.render(width) : this.panel.draw(width, room)
     const air = rows >= AIRY_ROWS ? [''] : []
     const footer = [...air, activity, ...waiting, ...input, statusLine(host.status(), width, theme)].slice(-rows)
     const transcript = this.transcript({ theme, width, now, spinner, estimateMessage: host.estimateMessage }, rows - footer.length)
@@ -171,7 +180,7 @@ export class Screen implements Component {
 
   private keys(): Activity['keys'] {
     if (Date.now() - this.quitArmedAt < QUIT_MS) return [['Ctrl+C', 'again to quit']]
-    if (this.panel !== null) return []
+    if (this.panel !== undefined) return []
     if (this.chosen !== null) return [['↑↓', 'choose'], ['Enter', 'open or fold'], ['Esc', 'back']]
     if (!this.viewport.follows) return [['Esc', 'to the end'], ['PgUp PgDn', 'scroll'], ['Ctrl+O', 'open']]
     const back = this.host.waiting().length > 0 ? ([['Alt+↑', 'take back']] as const) : []
@@ -185,7 +194,7 @@ export class Screen implements Component {
   private handleKey(data: string): boolean {
     if (this.handleMouse(data)) return true
     if (this.handleScroll(data)) return true
-    if (this.panel !== null) return false
+    if (this.panel !== undefined) return false
     if (this.chosen !== null && this.handleChoice(data)) return true
     const isEmpty = this.editor.getText() === ''
     if (matchesKey(data, 'ctrl+c')) this.clearOrQuit(isEmpty)
@@ -218,7 +227,7 @@ export class Screen implements Component {
   }
 
   private handleScroll(data: string): boolean {
-    if (this.panel !== null) return false
+    if (this.panel !== undefined) return false
     if (matchesKey(data, 'pageUp')) this.scroll(-this.pageRows())
     else if (matchesKey(data, 'pageDown')) this.scroll(this.pageRows())
     else return false
@@ -301,6 +310,6 @@ export class Screen implements Component {
   }
 
   private completions(): CombinedAutocompleteProvider {
-    return new CombinedAutocompleteProvider(this.host.commands(), process.cwd())
+    return new CombinedAutocompleteProvider(this.host.commands(), this.host.cwd())
   }
 }

@@ -255,6 +255,41 @@ it('/compact: what is said meanwhile goes next, and the line opens to the checkp
   expectReplays(it.session)
 })
 
+it('Escape gives up a compaction that was asked for', async () => {
+  const it = await scene(async ({ purpose, signal }) => {
+    if (purpose === 'compaction') await new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason as Error)))
+    return 'word '.repeat(2_000)
+  })
+  it.says('first')
+  await it.agent.whenIdle()
+  it.says('second')
+  await it.agent.whenIdle()
+  it.says('/compact')
+  await it.sees('Compacting')
+  it.terminal.press(ESCAPE)
+  await it.sees('/compact was cancelled')
+  await it.sees('compaction cancelled')
+})
+
+it('a question over a choice: the choice is there again afterwards', async () => {
+  const tool = gate()
+  const it = await scene([{ content: [call('wait'), { ...call('write'), id: 'w' } as ContentBlock] }, 'Done.'], [
+    { name: 'wait', parameters: { type: 'object' }, execute: async () => (await tool.opened, 'waited') },
+    { name: 'write', parameters: { type: 'object' }, permission: () => ({ scope: 'write', title: 'Write a.ts' }), execute: () => 'ok' },
+  ])
+  it.says('go')
+  await it.sees('Running')
+  it.says('/model')
+  await it.sees('type to narrow')
+  tool.open()
+  await it.sees('? Write a.ts')
+  it.terminal.press('y')
+  await it.sees('type to narrow')
+  await it.sees('Done.')
+  it.terminal.press(ESCAPE)
+  await it.sees('Still scripted/m.')
+})
+
 it('/context is a picture, /model chooses, /help tells', async () => {
   const it = await scene(['One.', 'Two.'])
   it.says('hello')
