@@ -47,7 +47,7 @@ const KNOWN: { readonly [code: string]: string | undefined } = {
   ABORTED: 'cancelled',
   PERMISSION_DENIED: 'not allowed',
   TOOL_NOT_STARTED: 'not begun',
-  TOOL_OUTCOME_UNKNOWN: 'interrupted, its outcome is not known',
+  TOOL_OUTCOME_UNKNOWN: 'interrupted, outcome unknown',
 }
 
 /** What came of a call, on one line. */
@@ -55,7 +55,6 @@ export function outcomeLine(outcome: Outcome): string {
   const { content, isError, error, meta } = outcome
   const known = error === undefined ? undefined : KNOWN[error.code]
   if (known !== undefined) return known
-  if (error?.code === 'PERMISSION_DENIED') return 'denied'
   const text = clean(textOf(content)).trim()
   if (isError) return text === '' ? (error?.code ?? 'failed') : oneLine(text.split('\n', 1)[0]!)
   const diff = diffOf(meta)

@@ -59,7 +59,9 @@ function standing(block: CallBlock, args: string, { log, theme, now, spinner, ou
       if (block.resultSeq === null) return { mark: theme.dim('○'), fact: '' }
       const outcome = eventAt(log, block.resultSeq, 'tool/result').data
       const mark = outcome.isError ? theme.bad('✗') : isFine(outcome) ? theme.good('✓') : theme.warning('!')
-      return { mark, fact: [outcomeLine(outcome), ...took].join(' · ') }
+      // One that a crash ended is answered by the resume, which may be days later.
+      const isTimed = outcome.error?.code !== 'TOOL_OUTCOME_UNKNOWN'
+      return { mark, fact: [outcomeLine(outcome), ...(isTimed ? took : [])].join(' · ') }
     }
   }
 }

@@ -19,8 +19,8 @@ export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[]
   const took = duration((block.endedAt ?? now) - block.startedAt)
   switch (block.state) {
     case 'running': {
-      const tried = rungs.map(({ strategy, outcome }) => `${strategy}: ${oneLine(outcome)}`).join(' → ')
-      const facts = [took, tried === '' ? 'summarizing' : tried, reason(block)].join(' · ')
+      const tried = rungs.map(({ strategy, outcome }) => `${strategy}: ${oneLine(outcome)} → `).join('')
+      const facts = [took, ...(tried === '' ? ['summarizing', reason(block)] : [`${tried}…`])].join(' · ')
       return [fit(`${theme.accent(spinner)} ${theme.special('compacting')} ${theme.dim(`· ${facts}`)}`, width)]
     }
     case 'failed': {
