@@ -134,13 +134,14 @@ export class Chat implements ScreenHost {
     const { totalTokens, basis } = this.ctx.tokenMeter.meter.measure(session)
     const route = this.route()
     const context = latestContext(session)?.data
-    const logged = context !== undefined && context.provider === route?.provider && context.model === route.model ? context.contextWindow : undefined
-    const windowTokens = logged ?? (route === null ? undefined : this.ctx.llm.resolveModelInfo(route.provider, route.model)?.contextWindow) ?? null
+    // What was just chosen has sent nothing yet, and the engine speaks of the route before.
+    const isNew = context === undefined ? this.chosenRoute !== null : context.provider !== route?.provider || context.model !== route.model
+    const windowTokens = (isNew ? undefined : context?.contextWindow) ?? (route === null ? undefined : this.ctx.llm.resolveModelInfo(route.provider, route.model)?.contextWindow) ?? null
     return {
       totalTokens,
       isMeasured: basis === 'usage',
       windowTokens,
-      thresholdTokens: windowTokens === null ? null : (this.ctx.get('compaction')?.thresholdTokens(this.current) ?? null),
+      thresholdTokens: windowTokens === null || isNew ? null : (this.ctx.get('compaction')?.thresholdTokens(this.current) ?? null),
     }
   }
 

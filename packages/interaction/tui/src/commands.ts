@@ -71,10 +71,11 @@ export function interfaceCommands(ctx: Context, chat: Chat): Command[] {
     },
     {
       name: 'fork',
-      description: 'Go on in a copy of this session; this one stays as it is',
+      description: 'Go on in a copy; this session stays as it is',
       async run(_args, { session }) {
         idle()
-        const fork = await orRefuse(() => ctx.sessions.fork(session))
+        const beforeCommand = session.log.length - 1 // its outcome is for this session alone
+        const fork = await orRefuse(() => ctx.sessions.fork(session, beforeCommand))
         chat.turnTo(fork)
         return `Going on in ${fork.id}, a copy of ${session.id}.`
       },
