@@ -64,6 +64,12 @@ export class Terminal {
     await this.tmux('send-keys', '-l', text)
   }
 
+  /** As a person would from elsewhere, many lines at once. */
+  async paste(text: string): Promise<void> {
+    await this.tmux('set-buffer', text)
+    await this.tmux('paste-buffer', '-p')
+  }
+
   async press(key: string): Promise<void> {
     await this.tmux('send-keys', key)
   }
