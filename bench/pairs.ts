@@ -22,10 +22,10 @@ export interface Pace {
 }
 
 /** Rounds of one pair at one size stop when they have taken so long together. */
-const ENOUGH_MS = 2_000
-const TIMEOUT_MS = 30_000
+const ENOUGH_MS = 1_000
+const TIMEOUT_MS = 20_000
 /** To build what is sampled. */
-const PREPARE_TIMEOUT_MS = 120_000
+const PREPARE_TIMEOUT_MS = 60_000
 /** Ours is compared with each, so it is waited for. */
 const OURS_TIMEOUT_MS = 300_000
 

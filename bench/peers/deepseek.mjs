@@ -274,6 +274,7 @@ async function write(dir, steps, compacted) {
     } else {
       scribe.write(item)
       textBytes += Buffer.byteLength(item.text)
+      if (item.role === 'user') await ctx.sessions.flush(session)
     }
   }
   scribe.endTurn()

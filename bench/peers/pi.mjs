@@ -55,9 +55,9 @@ const scripted = (reply, usage = REPORTED) => async (_model, { messages }) => {
 
 const say = text => [{ type: 'text', text }]
 
-function filled(entries) {
+function filled(entries, usage = REPORTED) {
   const session = SessionManager.inMemory('/tmp')
-  for (const entry of toolLoop(entries)) session.appendMessage(messageOf(entry))
+  for (const entry of toolLoop(entries)) session.appendMessage(messageOf(entry, usage))
   return session
 }
 
@@ -106,7 +106,7 @@ function derive(size) {
 }
 
 function cold(size) {
-  const entries = filled(size).getEntries()
+  const entries = filled(size, UNREPORTED).getEntries()
   return () => elapsedMs(() => isDue(SessionManager.inMemory('/tmp', undefined, [...entries]), NEVER))
 }
 
