@@ -11,8 +11,6 @@ export type Sampler = () => Promise<number> | number
 export type Prepare = (size: number) => Promise<Sampler> | Sampler
 
 export interface Contender {
-  /** As people know it, with its version where that is not ours. */
-  readonly name: string
   readonly figures: { readonly [figure: string]: Prepare }
   readonly store?: Store
   readonly converse?: Converse

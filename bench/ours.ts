@@ -20,7 +20,6 @@ const ROUTE = { provider: PROVIDER, model: MODEL }
 const APPENDED_STEPS = 200
 
 const ours: Contender = {
-  name: 'ours',
   figures: { check: size => check(size, 'direct'), 'check-in-loop': size => check(size, 'waterfall'), append, derive, cold, compact, loop: steps => loop(steps), durable },
   store: { write, read },
   converse,

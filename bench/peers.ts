@@ -1,11 +1,22 @@
 /** The other libraries: where they are, and how they come to be there. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const DIR = fileURLToPath(new URL('./peers', import.meta.url))
-export const PEERS = ['deepseek', 'langchain', 'langchain-editing', 'langchain-trim', 'ai', 'pi', 'openai', 'adk', 'mastra'] as const
+/** Module in peers/, what people call it, and the package whose version is told. */
+const PEERS = [
+  ['deepseek', 'DeepSeek harness', '@deepseek-ai/dsh-agent-loop'],
+  ['langchain', 'LangChain, summarization', 'langchain'],
+  ['langchain-editing', 'LangChain, context editing', 'langchain'],
+  ['langchain-trim', 'LangChain, trimMessages', '@langchain/core'],
+  ['ai', 'Vercel AI SDK', 'ai'],
+  ['pi', 'pi', '@earendil-works/pi-coding-agent'],
+  ['openai', 'OpenAI Agents SDK', '@openai/agents'],
+  ['adk', 'Google ADK', '@google/adk'],
+  ['mastra', 'Mastra', '@mastra/core'],
+] as const
 
 export interface Party {
   readonly name: string
@@ -27,5 +38,6 @@ export function peers(): Party[] {
       return []
     }
   }
-  return PEERS.map(name => ({ name, module: join(DIR, `${name}.mjs`) }))
+  const { dependencies } = JSON.parse(readFileSync(join(DIR, 'package.json'), 'utf8')) as { dependencies: { readonly [name: string]: string } }
+  return PEERS.map(([module, name, from]) => ({ name: `${name} ${dependencies[from]}`, module: join(DIR, `${module}.mjs`) }))
 }

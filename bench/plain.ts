@@ -14,7 +14,6 @@ import { elapsedMs, LoopClock, median, microsecondsEach } from './measure.ts'
 import { longConversation, stepEntries, SUMMARY, toolLoop, type Entry } from './workload.ts'
 
 const plain: Contender = {
-  name: 'plain program',
   figures: { check, 'check-in-loop': check, append, derive, cold, compact, loop, durable },
   store: { write, read },
 }

@@ -32,7 +32,7 @@ else await serve()
 
 async function serve(): Promise<void> {
   let prepared: Prepared | undefined
-  tell({ values: {}, name: contender.name })
+  tell({ values: {} })
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line) as Request
     try {

@@ -150,4 +150,4 @@ async function converse({ windowTokens, summarize, result }) {
   }
 }
 
-export default { name: 'Google ADK 2.0.0', figures: { check, append, derive, compact, loop }, converse }
+export default { figures: { check, append, derive, compact, loop }, converse }

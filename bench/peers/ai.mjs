@@ -104,7 +104,6 @@ async function converse({ windowTokens, result }) {
 }
 
 export default {
-  name: 'Vercel AI SDK 7.0.173',
   figures: { check, append, compact, loop },
   converse,
 }

@@ -328,7 +328,6 @@ function entryOf({ role, content }) {
 }
 
 export default {
-  name: 'DeepSeek harness 0.1.0-rc.8',
   figures: { check: size => check(size, 'direct'), 'check-in-loop': size => check(size, 'waterfall'), append, derive, cold, compact, loop: steps => loop(steps), durable },
   store: { write, read },
   converse,

@@ -13,7 +13,6 @@ function check(size) {
 }
 
 export default {
-  name: 'LangChain 1.5.14, contextEditingMiddleware',
   figures: { check, loop: loop(clearing(NEVER)) },
   converse: converse(windowTokens => clearing(windowTokens * 0.8)),
 }

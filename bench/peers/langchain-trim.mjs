@@ -20,7 +20,6 @@ function check(size) {
 }
 
 export default {
-  name: 'LangChain 1.5.14, trimMessages',
   figures: { check, loop: loop(trimming(NEVER)) },
   converse: converse(windowTokens => trimming(windowTokens)),
 }

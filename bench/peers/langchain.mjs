@@ -125,7 +125,6 @@ export const converse = middleware => async ({ windowTokens, summarize, result }
 }
 
 export default {
-  name: 'LangChain 1.5.14, summarizationMiddleware',
   figures: { check, append, derive, compact, loop: loop(summarizer(NEVER)) },
   converse: converse((windowTokens, summarize) => summarizer(windowTokens * 0.8, summarize)),
 }

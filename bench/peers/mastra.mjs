@@ -114,4 +114,4 @@ async function converse({ windowTokens, result }) {
   }
 }
 
-export default { name: 'Mastra 1.71.0', figures: { check, derive, compact, loop }, converse }
+export default { figures: { check, derive, compact, loop }, converse }

@@ -80,4 +80,4 @@ function loop(steps) {
 }
 
 // No conversation: what its compaction keeps is decided by the provider's server, not by the library.
-export default { name: 'OpenAI Agents SDK 0.20.0', figures: { check, append, derive, compact, loop } }
+export default { figures: { check, append, derive, compact, loop } }

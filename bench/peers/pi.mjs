@@ -195,7 +195,6 @@ async function converse({ windowTokens, summarize, result }) {
 }
 
 export default {
-  name: 'pi 1.6.0',
   figures: { check, append, derive, cold, compact, loop },
   store: { write, read },
   converse,
