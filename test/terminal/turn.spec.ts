@@ -34,7 +34,7 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
         I look at it first.
 
       ✓ read  greet.ts · 3 lines
-      ⠿ edit  greet.ts
+      ? edit  greet.ts
 
 
 

@@ -26,6 +26,7 @@ export interface Canvas {
   /** The spinner's current glyph. */
   readonly spinner: string
   readonly outputs: ReadonlyMap<string, LiveOutput>
+  readonly asked: ReadonlySet<string>
   readonly rungs: readonly LiveRung[]
   readonly pieces: PieceCache
   estimateMessage(message: Message): number

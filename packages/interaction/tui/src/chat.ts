@@ -360,12 +360,14 @@ export class Chat implements ScreenHost {
     ]
   }
 
-  private ask({ request, signal }: PermissionEvent): Promise<Answer> {
+  private ask({ call, request, signal }: PermissionEvent): Promise<Answer> {
     return new Promise(resolve => {
       const asking = new AbortController()
+      const { asked } = this.shown.live
       const done = (choice: PermissionChoice): void => {
         signal.removeEventListener('abort', gone)
         this.asking.delete(asking)
+        asked.delete(call.id)
         this.screen.hide(panel)
         if (typeof choice === 'string') return resolve(choice)
         if (choice.stop) this.current.cancel('user')
@@ -376,6 +378,7 @@ export class Chat implements ScreenHost {
       signal.addEventListener('abort', gone)
       asking.signal.addEventListener('abort', gone)
       this.asking.add(asking)
+      asked.add(call.id)
       this.screen.show(panel)
     })
   }

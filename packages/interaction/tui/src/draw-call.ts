@@ -43,7 +43,7 @@ function callOf({ words, name }: CallBlock, { log }: Canvas): { name: string; ar
   return { name: call.name, args: call.arguments }
 }
 
-function standing(block: CallBlock, args: string, { log, theme, now, spinner, outputs }: Canvas): { mark: string; fact: string } {
+function standing(block: CallBlock, args: string, { log, theme, now, spinner, outputs, asked }: Canvas): { mark: string; fact: string } {
   const ms = block.startedAt === null ? 0 : (block.endedAt ?? now) - block.startedAt
   const took = ms < TELLING_MS ? [] : [duration(ms)]
   switch (block.state) {
@@ -52,6 +52,7 @@ function standing(block: CallBlock, args: string, { log, theme, now, spinner, ou
     case 'waiting':
       return { mark: theme.dim('○'), fact: '' }
     case 'running': {
+      if (asked.has(block.callId)) return { mark: theme.warning('?'), fact: '' }
       const chars = outputs.get(block.callId)?.chars ?? 0
       return { mark: theme.accent(spinner), fact: [...(chars === 0 ? [] : [bytes(chars)]), ...took].join(' · ') }
     }

@@ -33,6 +33,8 @@ export interface RetryWait {
 
 export class Live {
   readonly outputs = new Map<string, LiveOutput>()
+  /** Calls about which a person is being asked. */
+  readonly asked = new Set<string>()
   rungs: LiveRung[] = []
   retry: RetryWait | null = null
   /** Milliseconds since the epoch; null while no turn is open. */

@@ -108,8 +108,8 @@ export class Timeline {
 
   private draw(block: Block, open: boolean, by: Surroundings): string[] {
     try {
-      const { live: { outputs, rungs }, session: { log, header: { parent } } } = this
-      const canvas: Canvas = { ...by, log, open, outputs, rungs, pieces: this.piecesOf(block), ...(parent === undefined ? {} : { forkSeq: parent.seq }) }
+      const { live: { outputs, asked, rungs }, session: { log, header: { parent } } } = this
+      const canvas: Canvas = { ...by, log, open, outputs, asked, rungs, pieces: this.piecesOf(block), ...(parent === undefined ? {} : { forkSeq: parent.seq }) }
       return draw(block, canvas)
     } catch (error) {
       // A log that cannot be read back costs a block, not the screen.
