@@ -14,7 +14,7 @@ export interface FailedRequest {
 }
 
 /**
- * One model request in the open step. A cancelled one keeps its finished text in the log and throws the signal's reason; a
+ * One model request in the open step. A cancelled one keeps in the log what it had said and throws the signal's reason; a
  * failed one keeps nothing and is a value. Throws what a listener of `agent/request`, or the log, throws.
  */
 export async function request(run: Run, at: At, envelope: Envelope): Promise<Collected | FailedRequest> {

@@ -79,7 +79,7 @@ it('while the model is silent: the request is aborted with the cause', async () 
   expect(all.model.requests[0]?.signal?.reason).toMatchObject({ name: 'AbortError', by: 'escape' })
 })
 
-it('during the stream: finished text is kept as an interrupted answer without its calls', async () => {
+it('during the stream: what was said is kept as an interrupted answer without its calls', async () => {
   const all = await harness({ replies: [calls('Let me look.', ['a', 'noop'])], tools: [tool('noop', () => 'never')] })
   all.ctx.on('agent/delta', (agent, chunk) => {
     if (chunk.type === 'block-start' && chunk.block.type === 'tool-call') agent.cancel('escape')
@@ -90,10 +90,20 @@ it('during the stream: finished text is kept as an interrupted answer without it
   expect(all.session.deriveMessages()).toHaveLength(2)
 })
 
-it('during the stream, before any text was finished: no answer is logged', async () => {
+it('during the stream, in the middle of a text: as far as it came', async () => {
   const all = await harness({ replies: ['half a sentence'] })
   all.ctx.on('agent/delta', (agent, chunk) => {
     if (chunk.type === 'text-delta') agent.cancel('escape')
+  })
+  all.agent.send('a')
+  await settled(all)
+  expect(story(all.session, 6)).toBe('a(half )! 1] /turn1(aborted by escape)')
+})
+
+it('during the stream, before any text: no answer is logged', async () => {
+  const all = await harness({ replies: [{ content: [{ type: 'reasoning', text: 'Hm.' }, { type: 'text', text: 'never' }] }] })
+  all.ctx.on('agent/delta', (agent, chunk) => {
+    if (chunk.type === 'reasoning-delta') agent.cancel('escape')
   })
   all.agent.send('a')
   await settled(all)

@@ -103,11 +103,14 @@ export class BlockAssembler {
     return content
   }
 
-  /** What a cancelled answer leaves: the text blocks that were finished. */
+  /**
+   * What a cancelled answer leaves: its text as far as it came. Many providers end a block only with the whole answer, and
+   * what a person has read is said.
+   */
   interrupted(): ContentBlock[] {
     const content: ContentBlock[] = []
     for (const draft of this.inOrder()) {
-      const block = draft.type === 'text' && draft.ended ? blockOf(draft, new Set()) : null
+      const block = draft.type === 'text' ? blockOf(draft, new Set()) : null
       if (block !== null) content.push(block)
     }
     return content

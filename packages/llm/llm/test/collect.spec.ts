@@ -39,7 +39,7 @@ it('gives calls ids that the caller has not used', async () => {
   expect(finish).toBe('tool-calls')
 })
 
-it('an abort between chunks ends it with the exact reason, and the assembler keeps the finished text', async () => {
+it('an abort between chunks ends it with the exact reason, and the assembler keeps the text that came', async () => {
   const controller = new AbortController()
   const assembler = new BlockAssembler()
   ctx.llm.registerAdapter(new ScriptedAdapter({ replies: [{ content: [{ type: 'text', text: 'whole' }, { type: 'text', text: 'half' }] }] }))
@@ -47,7 +47,7 @@ it('an abort between chunks ends it with the exact reason, and the assembler kee
     if (chunk.type === 'text-delta' && chunk.index === 1) controller.abort(reason)
   }
   await expect(collect(ctx.llm.stream(asking(controller.signal)), { signal: controller.signal, onChunk, assembler })).rejects.toBe(reason)
-  expect(drawn(assembler.interrupted())).toBe('text(whole)')
+  expect(drawn(assembler.interrupted())).toBe('text(whole) text(ha)')
 })
 
 it('the service alone also gives back the exact reason', async () => {
