@@ -8,11 +8,13 @@
  * one more block. Blocks hold no text, only where the log has it, so that a long session stays small.
  */
 import { isCompactCheckpointSource, type CompactionTrigger, type SummaryStrategy } from '@deepseek-ai/dsh-compaction'
+import { isTransient } from '@deepseek-ai/dsh-llm'
+import type {} from '@deepseek-ai/dsh-permissions'
 import { isPersonSource, type Fold, type FoldReader, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 
 interface BlockBase {
   /** The same for what streams in and for what the log then has of it, so that what a person opened stays open. */
-  readonly key: string
+  key: string
   /** Grows with every change. */
   version: number
 }
@@ -36,10 +38,11 @@ export interface CallBlock extends BlockBase {
   /** Known while the model still writes it; later the log has it. */
   readonly name?: string
   state: 'writing' | 'waiting' | 'running' | 'done' | 'failed'
-  /** Milliseconds since the epoch, like every `…At`. */
-  startedAt: number | null
-  endedAt: number | null
   resultSeq: Seq | null
+  /** When a person allowed it for good, where the log tells which call they were asked about. Milliseconds since the epoch, like every `…At`. */
+  grantedAt: number | null
+  /** Null where the log cannot tell how much of the time a person took to allow it. */
+  ranMs: number | null
 }
 export interface CompactionBlock extends BlockBase {
   readonly kind: 'compaction'
@@ -54,6 +57,12 @@ export interface CompactionBlock extends BlockBase {
   checkpointSeq: Seq | null
   endSeq: Seq | null
 }
+/** Entries of which the model sees the beginning and the end from here on. */
+export interface ShortenedBlock extends BlockBase {
+  readonly kind: 'shortened'
+  /** What each stood as before, and the view that stands in its place. */
+  readonly views: { readonly beforeSeq: Seq; seq: Seq }[]
+}
 export interface CommandBlock extends BlockBase {
   readonly kind: 'command'
   readonly seq: Seq
@@ -65,6 +74,8 @@ export interface CommandBlock extends BlockBase {
 export interface EndBlock extends BlockBase {
   readonly kind: 'end'
   readonly seq: Seq
+  /** Tries in a row that failed in a way that another might have cured, this one with them. */
+  readonly tries: number
   /** The next turn tries the same again. */
   retried: boolean
 }
@@ -79,7 +90,7 @@ export interface NoticeBlock extends BlockBase {
   readonly text: string
 }
 
-export type Block = SaidBlock | WordsBlock | CallBlock | CompactionBlock | CommandBlock | EndBlock | ResumedBlock | NoticeBlock
+export type Block = SaidBlock | WordsBlock | CallBlock | CompactionBlock | ShortenedBlock | CommandBlock | EndBlock | ResumedBlock | NoticeBlock
 
 interface BlocksState {
   readonly blocks: Block[]
@@ -88,10 +99,11 @@ interface BlocksState {
   readonly commands: Map<string, CommandBlock>
   compaction: CompactionBlock | null
   lastEnd: EndBlock | null
+  tries: number
 }
 
 const blocksFold: Fold<BlocksState> = {
-  init: () => ({ blocks: [], calls: new Map(), commands: new Map(), compaction: null, lastEnd: null }),
+  init: () => ({ blocks: [], calls: new Map(), commands: new Map(), compaction: null, lastEnd: null, tries: 0 }),
   apply(state, event) {
     add(state, event)
     return state
@@ -114,32 +126,49 @@ function add(state: BlocksState, event: SessionEvent): void {
     case 'user/message':
       if (event.surfaceOp === 'append') {
         blocks.push({ kind: isPersonSource(event.data.source) ? 'person' : 'context', key: `m${event.seq}`, version: 0, seq: event.seq })
-      } else if (isCompactCheckpointSource(event.data.source) && state.compaction !== null) {
+      } else if (!isCompactCheckpointSource(event.data.source)) {
+        shortened(blocks, event.surfaceOp.start, event.seq)
+      } else if (state.compaction !== null) {
         change(state.compaction, { checkpointSeq: event.seq })
       }
       break
     case 'assistant/message':
       if (event.surfaceOp === 'append') answer(state, event)
+      else shortened(blocks, event.surfaceOp.start, event.seq)
       break
     case 'tool/call': {
       const call = calls.get(event.data.callId)
-      if (call !== undefined) change(call, { state: 'running', startedAt: event.time })
+      if (call !== undefined) change(call, { state: 'running' })
+      break
+    }
+    case 'permission/granted': {
+      // A grant names no call: it is the answer to the only one that could be asked about, where there is only one.
+      const [call, ...others] = [...calls.values()].filter(({ state }) => state === 'running')
+      if (call !== undefined && others.length === 0) change(call, { grantedAt: event.time })
       break
     }
     case 'tool/result': {
-      const call = event.surfaceOp === 'append' ? calls.get(event.data.callId) : undefined
+      if (event.surfaceOp !== 'append') {
+        shortened(blocks, event.surfaceOp.start, event.seq)
+        break
+      }
+      const call = calls.get(event.data.callId)
       if (call === undefined) break
       calls.delete(event.data.callId)
-      change(call, { state: event.data.isError ? 'failed' : 'done', endedAt: event.time, resultSeq: event.seq })
+      // One that a crash ended is answered by the resume, which may be days later.
+      const isTimed = call.grantedAt !== null && event.data.error?.code !== 'TOOL_OUTCOME_UNKNOWN'
+      change(call, { state: event.data.isError ? 'failed' : 'done', resultSeq: event.seq, ranMs: isTimed ? event.time - call.grantedAt! : null })
       break
     }
     case 'turn/start':
       calls.clear()
+      if (!event.data.retry) state.tries = 0
       if (event.data.retry && state.lastEnd !== null) change(state.lastEnd, { retried: true })
       break
     case 'turn/end': {
       if (event.data.reason === 'completed') break
-      state.lastEnd = { kind: 'end', key: `e${event.seq}`, version: 0, seq: event.seq, retried: false }
+      const isPassing = event.data.reason === 'error' && isTransient(event.data.failure)
+      state.lastEnd = { kind: 'end', key: `e${event.seq}`, version: 0, seq: event.seq, tries: isPassing ? ++state.tries : 0, retried: false }
       blocks.push(state.lastEnd)
       break
     }
@@ -182,13 +211,15 @@ function add(state: BlocksState, event: SessionEvent): void {
   }
 }
 
-function answer({ blocks, calls }: BlocksState, { seq, data }: SessionEvent<'assistant/message'>): void {
+function answer(state: BlocksState, { seq, data }: SessionEvent<'assistant/message'>): void {
+  const { blocks, calls } = state
   const { turn, step, content } = data
+  state.tries = 0
   let ordinal = 0
   for (const [index, block] of content.entries()) {
     const common = { key: answerKey(turn, step, ordinal), version: 0, words: { seq, index } }
     if (block.type === 'tool-call') {
-      const call: CallBlock = { ...common, kind: 'call', callId: block.id, state: 'waiting', startedAt: null, endedAt: null, resultSeq: null }
+      const call: CallBlock = { ...common, kind: 'call', callId: block.id, state: 'waiting', resultSeq: null, grantedAt: null, ranMs: null }
       calls.set(block.id, call)
       blocks.push(call)
     } else if ((block.type === 'text' || block.type === 'reasoning') && block.text.trim() !== '') {
@@ -198,6 +229,19 @@ function answer({ blocks, calls }: BlocksState, { seq, data }: SessionEvent<'ass
     }
     ordinal += 1
   }
+}
+
+/** Joins those before, where nothing else was seen in between. */
+function shortened(blocks: Block[], beforeSeq: Seq, seq: Seq): void {
+  const last = blocks.at(-1)
+  if (last?.kind !== 'shortened') {
+    blocks.push({ kind: 'shortened', key: `v${seq}`, version: 0, views: [{ beforeSeq, seq }] })
+    return
+  }
+  const again = last.views.find(view => view.seq === beforeSeq)
+  if (again === undefined) last.views.push({ beforeSeq, seq })
+  else again.seq = seq
+  last.version += 1
 }
 
 function change<B extends Block>(block: B, to: Partial<B>): void {

@@ -6,7 +6,7 @@
 import type { Message } from '@deepseek-ai/dsh-llm'
 import type { LogView, Seq, SessionEvent, SessionEventType } from '@deepseek-ai/dsh-session'
 import type { Words } from './blocks.ts'
-import type { LiveOutput, LiveRung } from './live.ts'
+import type { Live } from './live.ts'
 import type { PieceCache } from './markdown.ts'
 import { fit } from './text.ts'
 import type { Theme } from './theme.ts'
@@ -25,10 +25,9 @@ export interface Canvas {
   readonly now: number
   /** The spinner's current glyph. */
   readonly spinner: string
-  readonly outputs: ReadonlyMap<string, LiveOutput>
-  readonly asked: ReadonlySet<string>
-  readonly rungs: readonly LiveRung[]
-  readonly pieces: PieceCache
+  readonly live: Pick<Live, 'outputs' | 'runs' | 'ranMs' | 'rungs'>
+  /** Of what still grows; null for what does not. */
+  readonly pieces: PieceCache | null
   estimateMessage(message: Message): number
 }
 

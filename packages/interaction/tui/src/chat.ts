@@ -356,18 +356,26 @@ export class Chat implements ScreenHost {
         if (event.agent === this.current && this.chosenRoute !== null) event.config = { ...event.config, ...this.chosenRoute }
         return next()
       }, { prepend: true }),
+      // Around all who decide: a call that waits for its turn to be asked about waits as well.
+      ctx.on('tools/permission', async ({ call, session }, next) => {
+        const { live } = this.shown
+        changes(isShown(session), () => live.asks(call.id, Date.now()))
+        try {
+          return await next()
+        } finally {
+          changes(isShown(session), () => live.answered(call.id, Date.now()))
+        }
+      }, { prepend: true }),
       ...(permissions === undefined ? [] : [permissions.setAsker(question => this.ask(question))]),
     ]
   }
 
-  private ask({ call, request, signal }: PermissionEvent): Promise<Answer> {
+  private ask({ request, signal }: PermissionEvent): Promise<Answer> {
     return new Promise(resolve => {
       const asking = new AbortController()
-      const { asked } = this.shown.live
       const done = (choice: PermissionChoice): void => {
         signal.removeEventListener('abort', gone)
         this.asking.delete(asking)
-        asked.delete(call.id)
         this.screen.hide(panel)
         if (typeof choice === 'string') return resolve(choice)
         if (choice.stop) this.current.cancel('user')
@@ -378,7 +386,6 @@ export class Chat implements ScreenHost {
       signal.addEventListener('abort', gone)
       asking.signal.addEventListener('abort', gone)
       this.asking.add(asking)
-      asked.add(call.id)
       this.screen.show(panel)
     })
   }

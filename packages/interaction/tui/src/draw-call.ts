@@ -7,6 +7,7 @@ import { textOf, type ToolCallBlock } from '@deepseek-ai/dsh-llm'
 import type { CallBlock } from './blocks.ts'
 import { argumentsLine, argumentsText, diffOf, isFine, outcomeLine } from './call-words.ts'
 import { eventAt, folded, type Canvas } from './canvas.ts'
+import { runMs } from './live.ts'
 import { clean, fit, oneLine, visibleWidth, wrap } from './text.ts'
 import type { Theme } from './theme.ts'
 import { bytes, duration } from './words.ts'
@@ -19,7 +20,7 @@ const TELLING_MS = 1_000
 const SUBJECT_SHARE = 0.5
 
 export function drawCall(block: CallBlock, canvas: Canvas): string[] {
-  const { theme, width, open, outputs } = canvas
+  const { theme, width, open, live: { outputs } } = canvas
   const { name, args } = callOf(block, canvas)
   const { mark, fact } = standing(block, args, canvas)
   const title = titleLine(`${mark} ${theme.bold(oneLine(name))}`, argumentsLine(args), fact, canvas)
@@ -43,31 +44,29 @@ function callOf({ words, name }: CallBlock, { log }: Canvas): { name: string; ar
   return { name: call.name, args: call.arguments }
 }
 
-function standing(block: CallBlock, args: string, { log, theme, now, spinner, outputs, asked }: Canvas): { mark: string; fact: string } {
-  const ms = block.startedAt === null ? 0 : (block.endedAt ?? now) - block.startedAt
-  const took = ms < TELLING_MS ? [] : [duration(ms)]
+function standing(block: CallBlock, args: string, { log, theme, now, spinner, live }: Canvas): { mark: string; fact: string } {
+  const took = (ms: number | null): string[] => (ms === null || ms < TELLING_MS ? [] : [duration(ms)])
   switch (block.state) {
     case 'writing':
       return { mark: theme.accent(spinner), fact: `writing ${bytes(args.length)}` }
     case 'waiting':
       return { mark: theme.dim('○'), fact: '' }
     case 'running': {
-      if (asked.has(block.callId)) return { mark: theme.warning('?'), fact: '' }
-      const chars = outputs.get(block.callId)?.chars ?? 0
-      return { mark: theme.accent(spinner), fact: [...(chars === 0 ? [] : [bytes(chars)]), ...took].join(' · ') }
+      const run = live.runs.get(block.callId)
+      if (run !== undefined && run.askedAt !== null) return { mark: theme.warning('?'), fact: '' }
+      const chars = live.outputs.get(block.callId)?.chars ?? 0
+      return { mark: theme.accent(spinner), fact: [...(chars === 0 ? [] : [bytes(chars)]), ...took(run === undefined ? null : runMs(run, now))].join(' · ') }
     }
     default: {
       if (block.resultSeq === null) return { mark: theme.dim('○'), fact: '' }
       const outcome = eventAt(log, block.resultSeq, 'tool/result').data
       const mark = outcome.isError ? theme.bad('✗') : isFine(outcome) ? theme.good('✓') : theme.warning('!')
-      // One that a crash ended is answered by the resume, which may be days later.
-      const isTimed = outcome.error?.code !== 'TOOL_OUTCOME_UNKNOWN'
-      return { mark, fact: [outcomeLine(outcome), ...(isTimed ? took : [])].join(' · ') }
+      return { mark, fact: [outcomeLine(outcome), ...took(live.ranMs.get(block.resultSeq) ?? block.ranMs)].join(' · ') }
     }
   }
 }
 
-function body(block: CallBlock, args: string, { log, theme, width, outputs }: Canvas): string[] {
+function body(block: CallBlock, args: string, { log, theme, width, live: { outputs } }: Canvas): string[] {
   const room = width - 4
   const asked = wrap(argumentsText(args), room).map(theme.dim)
   if (block.resultSeq === null) return [...asked, ...lastLines(outputs.get(block.callId)?.tail ?? '', LIVE_LINES).map(line => fit(line, room))]

@@ -3,11 +3,11 @@
  *
  * Pure.
  */
-import { textOf, type ContentBlock } from '@deepseek-ai/dsh-llm'
-import { isSurfaceEvent, messageOfEvent, type LogView, type Seq } from '@deepseek-ai/dsh-session'
+import { textOf } from '@deepseek-ai/dsh-llm'
+import type { LogView, Seq } from '@deepseek-ai/dsh-session'
 import type { CompactionBlock } from './blocks.ts'
-import { argumentsLine } from './call-words.ts'
 import { eventAt, folded, type Canvas } from './canvas.ts'
+import { entryWords } from './entry-words.ts'
 import { clean, fit, oneLine, wrap } from './text.ts'
 import { counted, duration, tokens } from './words.ts'
 
@@ -15,7 +15,7 @@ import { counted, duration, tokens } from './words.ts'
 const LISTED_ENTRIES = 60
 
 export function drawCompaction(block: CompactionBlock, canvas: Canvas): string[] {
-  const { log, theme, width, open, now, spinner, rungs } = canvas
+  const { log, theme, width, open, now, spinner, live: { rungs } } = canvas
   const took = duration((block.endedAt ?? now) - block.startedAt)
   switch (block.state) {
     case 'running': {
@@ -61,30 +61,4 @@ function entryLines(log: LogView, seqs: readonly Seq[]): string[] {
   const line = (seq: Seq): string => `#${seq} ${entryWords(log, seq)}`
   if (seqs.length <= LISTED_ENTRIES) return seqs.map(line)
   return [...seqs.slice(0, half).map(line), `… ${counted(seqs.length - 2 * half, 'more entry', 'more entries')}`, ...seqs.slice(-half).map(line)]
-}
-
-function entryWords(log: LogView, seq: Seq): string {
-  const event = log.at(seq)
-  const message = isSurfaceEvent(event) ? messageOfEvent(event) : null
-  return message === null ? 'nothing said' : `${message.role}: ${oneLine(contentWords(message.content))}`
-}
-
-function contentWords(content: readonly ContentBlock[]): string {
-  return content
-    .map(block => {
-      switch (block.type) {
-        case 'text':
-          return block.text
-        case 'reasoning':
-          return ''
-        case 'tool-call':
-          return `[${block.name} ${argumentsLine(block.arguments)}]`
-        case 'tool-result':
-          return contentWords(block.content)
-        default:
-          return `[${block.type}]`
-      }
-    })
-    .filter(words => words !== '')
-    .join(' ')
 }

@@ -12,9 +12,10 @@ import type { Block, CommandBlock, EndBlock, SaidBlock, WordsBlock } from './blo
 import { eventAt, folded, inside, wordsIn, type Canvas } from './canvas.ts'
 import { drawCall } from './draw-call.ts'
 import { drawCompaction } from './draw-compaction.ts'
+import { drawShortened } from './draw-shortened.ts'
 import { markdownLines } from './markdown.ts'
 import { clean, fit, hang, oneLine, wrap } from './text.ts'
-import { counted } from './words.ts'
+import { counted, duration } from './words.ts'
 
 /** No line is wider than the canvas. */
 export function draw(block: Block, canvas: Canvas): string[] {
@@ -30,6 +31,8 @@ export function draw(block: Block, canvas: Canvas): string[] {
       return drawCall(block, canvas)
     case 'compaction':
       return drawCompaction(block, canvas)
+    case 'shortened':
+      return drawShortened(block, canvas)
     case 'command':
       return drawCommand(block, canvas)
     case 'end':
@@ -43,7 +46,7 @@ export function draw(block: Block, canvas: Canvas): string[] {
 
 /** Whether there is something to open. */
 export function isFoldable({ kind }: Block): boolean {
-  return kind === 'reasoning' || kind === 'call' || kind === 'compaction' || kind === 'context'
+  return kind === 'reasoning' || kind === 'call' || kind === 'compaction' || kind === 'shortened' || kind === 'context'
 }
 
 /** Whether it looks different from moment to moment. */
@@ -53,7 +56,7 @@ export function isMoving(block: Block): boolean {
 
 /** Blank lines between two blocks: what belongs together stands close. */
 export function gapBetween(before: Block, after: Block): number {
-  const isWork = ({ kind }: Block): boolean => kind === 'call' || kind === 'reasoning'
+  const isWork = ({ kind }: Block): boolean => kind === 'call' || kind === 'reasoning' || kind === 'shortened'
   const isSame = before.kind === after.kind && (after.kind === 'notice' || after.kind === 'end')
   return isSame || (isWork(before) && isWork(after)) ? 0 : 1
 }
@@ -106,8 +109,11 @@ function drawEnd(block: EndBlock, canvas: Canvas): string[] {
     case 'aborted':
       return wrapped(theme.warning('■ '), end.by === 'user' ? 'you cancelled this' : `cancelled by ${end.by}`)
     case 'error': {
-      const { code, message } = end.failure
-      return block.retried ? wrapped(theme.dim('↻ '), `${code}: ${message} (tried again)`).map(theme.dim) : wrapped(theme.bad('✗ '), `${code}: ${message}`)
+      const { code, message, retryAfterMs } = end.failure
+      if (block.retried) return wrapped(theme.dim('↻ '), `${code}: ${message} (tried again)`).map(theme.dim)
+      const tried = block.tries > 1 ? [`tried ${block.tries} times`] : []
+      const asked = retryAfterMs === undefined ? [] : [`the provider asks to wait ${duration(retryAfterMs)}`]
+      return wrapped(theme.bad('✗ '), [`${code}: ${message}`, ...tried, ...asked].join(' · '))
     }
     case 'max-tokens':
       return wrapped(theme.warning('! '), 'the answer reached its output limit')

@@ -3,10 +3,11 @@
  *
  *     agent/delta ─► the answer as it streams        until its assistant/message is logged
  *     tools/output ─► the last lines of each call     until its result is logged
+ *     tools/permission ─► what a call waits for       the log does not say how long that was
  *     compaction/rung, waits for a retry              while they last
  */
 import type { StreamChunk } from '@deepseek-ai/dsh-llm'
-import type { SessionEvent } from '@deepseek-ai/dsh-session'
+import type { Seq, SessionEvent } from '@deepseek-ai/dsh-session'
 import { answerKey, type Block, type CallBlock, type WordsBlock } from './blocks.ts'
 
 /** Of a call's live output, this much is kept, and at most twice as much held. UTF-16 units. */
@@ -17,6 +18,19 @@ export interface LiveOutput {
   tail: string
   /** All of it. UTF-16 units. */
   chars: number
+}
+
+export interface LiveRun {
+  readonly startedAt: number
+  /** Since when its permission is asked for; null while it is not. */
+  askedAt: number | null
+  /** What earlier questions took. */
+  askedMs: number
+}
+
+/** What a call took by itself, without the time that somebody needed to allow it. */
+export function runMs({ startedAt, askedAt, askedMs }: LiveRun, now: number): number {
+  return (askedAt ?? now) - startedAt - askedMs
 }
 
 /** Summaries are tried in turn; each rung that ended, and how. */
@@ -33,8 +47,10 @@ export interface RetryWait {
 
 export class Live {
   readonly outputs = new Map<string, LiveOutput>()
-  /** Calls about which a person is being asked. */
-  readonly asked = new Set<string>()
+  /** Calls that run, by id; those that ran before the screen opened are not among them. */
+  readonly runs = new Map<string, LiveRun>()
+  /** How long each call ran whose beginning was seen, by the seq of its result. */
+  readonly ranMs = new Map<Seq, number>()
   rungs: LiveRung[] = []
   retry: RetryWait | null = null
   /** Milliseconds since the epoch; null while no turn is open. */
@@ -52,18 +68,20 @@ export class Live {
 
   /** In the order of the answer; those without a word yet are left out. */
   blocks(): Block[] {
-    return [...this.drafts.keys()].sort((a, b) => a - b).map(index => this.drafts.get(index)!).filter(hasWords)
+    const drafts = [...this.drafts.keys()].sort((a, b) => a - b).map(index => this.drafts.get(index)!).filter(hasWords)
+    for (const [ordinal, draft] of drafts.entries()) draft.key = answerKey(this.turn, this.step, ordinal)
+    return drafts
   }
 
   chunk(chunk: StreamChunk): void {
     switch (chunk.type) {
       case 'block-start': {
         if (chunk.block.type === 'image') break
-        const base = { key: answerKey(this.turn, this.step, this.drafts.size), version: 0, words: { text: '' } }
+        const base = { key: '', version: 0, words: { text: '' } }
         if (chunk.block.type !== 'tool-call') this.drafts.set(chunk.index, { ...base, kind: chunk.block.type === 'text' ? 'answer' : 'reasoning' })
         else {
           const { id, name } = chunk.block
-          this.drafts.set(chunk.index, { ...base, kind: 'call', callId: id, name, state: 'writing', startedAt: null, endedAt: null, resultSeq: null })
+          this.drafts.set(chunk.index, { ...base, kind: 'call', callId: id, name, state: 'writing', resultSeq: null, grantedAt: null, ranMs: null })
         }
         break
       }
@@ -82,6 +100,18 @@ export class Live {
     output.tail += text
     if (output.tail.length > 2 * KEPT_OUTPUT_CHARS) output.tail = output.tail.slice(-KEPT_OUTPUT_CHARS)
     this.outputs.set(callId, output)
+  }
+
+  asks(callId: string, now: number): void {
+    const run = this.runs.get(callId)
+    if (run !== undefined) run.askedAt = now
+  }
+
+  answered(callId: string, now: number): void {
+    const run = this.runs.get(callId)
+    if (run === undefined || run.askedAt === null) return
+    run.askedMs += now - run.askedAt
+    run.askedAt = null
   }
 
   /** What the log has now is live no more. */
@@ -104,10 +134,20 @@ export class Live {
       case 'turn/end':
         this.drafts.clear()
         this.outputs.clear()
+        this.runs.clear()
         break
-      case 'tool/result':
-        this.outputs.delete(event.data.callId)
+      case 'tool/call':
+        this.runs.set(event.data.callId, { startedAt: event.time, askedAt: null, askedMs: 0 })
         break
+      case 'tool/result': {
+        const { callId } = event.data
+        const run = event.surfaceOp === 'append' ? this.runs.get(callId) : undefined
+        if (run === undefined) break
+        this.ranMs.set(event.seq, runMs(run, event.time))
+        this.runs.delete(callId)
+        this.outputs.delete(callId)
+        break
+      }
       case 'compaction/start':
       case 'compaction/end':
         this.rungs = []

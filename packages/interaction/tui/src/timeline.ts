@@ -108,8 +108,8 @@ export class Timeline {
 
   private draw(block: Block, open: boolean, by: Surroundings): string[] {
     try {
-      const { live: { outputs, asked, rungs }, session: { log, header: { parent } } } = this
-      const canvas: Canvas = { ...by, log, open, outputs, asked, rungs, pieces: this.piecesOf(block), ...(parent === undefined ? {} : { forkSeq: parent.seq }) }
+      const { live, session: { log, header: { parent } } } = this
+      const canvas: Canvas = { ...by, log, open, live, pieces: this.piecesOf(block), ...(parent === undefined ? {} : { forkSeq: parent.seq }) }
       return draw(block, canvas)
     } catch (error) {
       // A log that cannot be read back costs a block, not the screen.
@@ -123,8 +123,8 @@ export class Timeline {
     if (this.drawn.size > MAX_DRAWN) this.drawn.delete(this.drawn.keys().next().value!)
   }
 
-  private piecesOf(block: Block): PieceCache {
-    if (!this.streaming.includes(block)) return new Map()
+  private piecesOf(block: Block): PieceCache | null {
+    if (!this.streaming.includes(block)) return null
     const pieces = this.pieces.get(block) ?? new Map()
     this.pieces.set(block, pieces)
     return pieces

@@ -1,9 +1,9 @@
 import { tokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { COMPACT_CHECKPOINT_SOURCE } from '@deepseek-ai/dsh-compaction'
 import type { ContentBlock } from '@deepseek-ai/dsh-llm'
-import { PERSON_SOURCE, Session } from '@deepseek-ai/dsh-session'
+import { PERSON_SOURCE, Session, type SessionEvent } from '@deepseek-ai/dsh-session'
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { blocksOf } from '../src/blocks.ts'
 import { Live } from '../src/live.ts'
 import { plain, visibleWidth } from '../src/text.ts'
@@ -51,8 +51,8 @@ function story({ said = 'look', thought = 'hm', answered = 'Here.', tool = 'read
   return session
 }
 
-function lines(session: Session, width: number, open: boolean, color = false): string[] {
-  const timeline = new Timeline(session, new Live())
+function lines(session: Session, width: number, open: boolean, color = false, live = new Live()): string[] {
+  const timeline = new Timeline(session, live)
   timeline.notice('a notice', 'warning')
   const by = { theme: theme({ color }), width, now: 10_000, spinner: '*', estimateMessage: meter.estimateMessage }
   let shown = timeline.lines(by)
@@ -155,4 +155,89 @@ it('without colour, no colour is sent', () => {
 
 it('blocks hold no words', () => {
   expect(JSON.stringify(blocksOf(story({ said: 'SECRET', thought: 'SECRET', answered: 'SECRET', result: 'SECRET', args: '{"a":"SECRET"}' })))).not.toContain('SECRET')
+})
+
+/** A step of calls that are answered, and its end; what happens in between can be told as it happens. */
+function calls(session: Session, names: readonly string[], between: (name: string) => void = () => {}): number[] {
+  const at = { turn: 1, step: 1 }
+  session.append('turn/start', { turn: 1 })
+  session.append('step/start', at)
+  const content = names.map(name => ({ type: 'tool-call', id: name, name, arguments: `{"path":"${name}.ts"}` }) as const)
+  session.append('assistant/message', { ...at, content, provider: 'p', model: 'm', finish: 'tool-calls' }, append)
+  const seqs = names.map(name => {
+    session.append('tool/call', { ...at, callId: name })
+    between(name)
+    return session.append('tool/result', { ...at, callId: name, content: [{ type: 'text', text: `${name}\n`.repeat(2_000) }] }, append).seq
+  })
+  session.append('step/end', at)
+  return seqs
+}
+
+it('what was shortened for the model is one line, which opens to the calls; each of them to the whole', () => {
+  const session = new Session({ header: { id: 's', createdAt: 0 } })
+  const shorten = (seq: number, text: string): number => {
+    const { data } = session.log.at(seq) as SessionEvent<'tool/result'>
+    return session.append('tool/result', { ...data, content: [{ type: 'text', text }] }, { surfaceOp: { op: 'replace', start: seq, end: seq }, sourceEventSeqs: [seq] }).seq
+  }
+  const [one, two] = calls(session, ['one', 'two'])
+  const view = shorten(one!, 'o'.repeat(4_000))
+  shorten(two!, 't'.repeat(400))
+  shorten(view, 'o'.repeat(400))
+  expect(lines(session, 60, false).map(plain).slice(0, -2)).toEqual(['✓ one  one.ts · 2,000 lines', '✓ two  two.ts · 2,000 lines', '▸ shortened 2 results · 4k → 208 tokens'])
+  const open = lines(session, 60, true).map(plain)
+  expect(open.slice(-5, -2)).toEqual(['▾ shortened 2 results · 4k → 208 tokens', '  │ one  one.ts · 2k → 104', '  │ two  two.ts · 2k → 104'])
+  expect(open).toContain('  │ … 1,002 more lines')
+})
+
+describe('the time of a call', () => {
+  let clock: number
+  let session: Session
+  let live: Live
+  beforeEach(() => {
+    clock = 0
+    live = new Live()
+    session = new Session({ header: { id: 's', createdAt: 0 }, now: () => clock, observer: { event: event => live.event(event), flushed() {} } })
+  })
+  const times = (of: Live): string[] => lines(session, 60, false, false, of).map(plain).slice(0, -2).map(line => line.replace(/^.*lines/, ''))
+
+  it('is without what a person took to allow it, and not known to a screen that was not there', () => {
+    calls(session, ['one', 'two'], name => {
+      live.asks(name, (clock += 1_000))
+      live.answered(name, (clock += 60_000))
+      clock += 4_000
+    })
+    expect(times(live)).toEqual([' · 5s', ' · 5s'])
+    expect(times(new Live())).toEqual(['', ''])
+  })
+
+  it('ends with a question that nobody answered', () => {
+    calls(session, ['one'], name => {
+      live.asks(name, (clock += 2_000))
+      clock += 60_000
+    })
+    expect(times(live)).toEqual([' · 2s'])
+  })
+
+  it('is known from the log since a grant, where that can be of one call only', () => {
+    calls(session, ['one'], () => {
+      clock += 60_000
+      session.append('permission/granted', { scope: 'shell' })
+      clock += 4_000
+    })
+    expect(times(new Live())).toEqual([' · 4s'])
+  })
+})
+
+it.each([
+  ['that another try would not cure says no more', { code: 'AUTH', message: 'bad key' }, 1, '✗ AUTH: bad key'],
+  ['after a row of tries tells them', { code: 'SERVER', message: 'busy' }, 3, '✗ SERVER: busy · tried 3 times'],
+  ['whose provider asks for a long wait tells it', { code: 'RATE_LIMIT', message: 'slowly', retryAfterMs: 720_000 }, 1, '✗ RATE_LIMIT: slowly · the provider asks to wait 12m 00s'],
+  ['of both kinds tells both', { code: 'RATE_LIMIT', message: 'slowly', retryAfterMs: 720_000 }, 2, '✗ RATE_LIMIT: slowly · tried 2 times · the provider asks to wait 12m 00s'],
+] as const)('a failure %s', (_title, failure, tries, expected) => {
+  const session = new Session({ header: { id: 's', createdAt: 0 } })
+  for (let turn = 1; turn <= tries; turn++) {
+    session.append('turn/start', { turn, ...(turn > 1 && { retry: true }) })
+    session.append('turn/end', { turn, reason: 'error', failure })
+  }
+  expect(lines(session, 100, false).map(plain)).toContain(expected)
 })

@@ -23,11 +23,12 @@ export interface Stage {
   readonly agent: Agent
 }
 
-export async function stage(adapter: LlmAdapter, tools: readonly Tool[] = []): Promise<Stage> {
+export async function stage(adapter: LlmAdapter, tools: readonly Tool[] = [], retry: ConstructorParameters<typeof LlmRetry>[1] = {}): Promise<Stage> {
   const ctx = new Context()
-  for (const plugin of [Sessions, Llm, TokenMeter, SystemPrompt, Tools, Permissions, Agents, AgentLoop, LlmRetry, Commands, Pruner, Compaction, CompactCommand, Tui]) {
+  for (const plugin of [Sessions, Llm, TokenMeter, SystemPrompt, Tools, Permissions, Agents, AgentLoop, Commands, Pruner, Compaction, CompactCommand, Tui]) {
     await ctx.plugin(plugin as typeof Sessions)
   }
+  await ctx.plugin(LlmRetry, retry)
   ctx.llm.registerAdapter(adapter)
   ctx.systemPrompt.registerSection({ name: 'test', text: 'You are a coding agent. Answer in short words, and look before you speak.' })
   for (const tool of tools) ctx.tools.registerTool(tool)
