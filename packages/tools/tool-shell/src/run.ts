@@ -3,6 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
+import { isThere, KILL_GRACE_MS, signalGroup } from './groups.ts'
 
 /**
  * Both streams are one pipe, so that they read in the order in which they were written; the shell takes the place of the one
@@ -10,10 +11,9 @@ import type { Socket } from 'node:net'
  */
 const START = 'exec 2>&1; command -v bash >/dev/null && exec bash -c "$1" bash; exec sh -c "$1" sh'
 
-/** Between asking the group to end and ending it. */
-const KILL_GRACE_MS = 2_000
-/** How long a shell that has ended waits for the processes that still hold its output. */
+/** How long a shell that has ended waits for its group, and for those who still hold its output. */
 const LINGER_MS = 500
+const POLL_MS = 20
 
 export interface RunOptions {
   readonly command: string
@@ -22,39 +22,41 @@ export interface RunOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly onOutput: (bytes: Buffer) => void
+  /** Hears the number of the group, which is that of the shell. */
+  readonly onStart: (group: number) => void
 }
 
 export interface Ended {
+  /** Also that of the shell. */
+  readonly group: number
   /** Null when a signal ended the shell. */
   readonly exitCode: number | null
   readonly signal: NodeJS.Signals | null
   /** Why the group was killed, if it was. */
   readonly killed: 'timeout' | 'cancel' | null
-  /** What goes on in the background and still holds the output, which is dropped from here on. */
-  readonly left: LeftBehind | null
-}
-
-export interface LeftBehind {
-  readonly group: number
-  readonly gone: Promise<void>
+  /** What goes on in the background: `heard` while it holds the output, which is dropped from here on. */
+  readonly left: 'heard' | 'quiet' | null
 }
 
 /** @throws Error when no shell can be started. */
-export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput }: RunOptions): Promise<Ended> {
+export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput, onStart }: RunOptions): Promise<Ended> {
   const { promise, resolve, reject } = Promise.withResolvers<Ended>()
   signal.throwIfAborted()
   const child = spawn('sh', ['-c', START, 'sh', command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
   const output = child.stdout as Socket
-  const gone = new Promise<void>(closed => child.once('close', () => closed()))
+  const group = child.pid
+  if (group !== undefined) onStart(group)
   let killed: Ended['killed'] = null
   let exit: Pick<Ended, 'exitCode' | 'signal'> | null = null
-  let lingering: NodeJS.Timeout | undefined
+  let isSettled = false
+  let isClosed = false
+  let giving: NodeJS.Timeout | undefined
+  let looking: NodeJS.Timeout | undefined
   let killing: NodeJS.Timeout | undefined
 
   const kill = (reason: 'timeout' | 'cancel'): void => {
-    if (killed !== null || child.pid === undefined) return
+    if (killed !== null || group === undefined) return
     killed = reason
-    const group = child.pid
     signalGroup(group, 'SIGTERM')
     killing = setTimeout(() => signalGroup(group, 'SIGKILL'), KILL_GRACE_MS)
   }
@@ -62,25 +64,28 @@ export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput }: R
   const timeout = setTimeout(() => kill('timeout'), timeoutMs)
 
   const release = (): void => {
-    clearTimeout(timeout)
-    clearTimeout(lingering)
+    for (const timer of [timeout, giving, looking]) clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
     output.off('data', onOutput)
   }
-  let isSettled = false
-  const settle = (holdsOutput: boolean): void => {
+  const settle = (left: Ended['left']): void => {
     if (isSettled) return
     isSettled = true
     release()
-    // What has let go of the output may still be there.
-    if (killed !== null && !signalGroup(child.pid!, 0)) clearTimeout(killing)
-    if (holdsOutput) {
+    if (left === null) clearTimeout(killing)
+    if (left === 'heard') {
       output.resume() // a full pipe would stop what goes on, a closed one end it
       output.unref()
       child.unref()
     }
-    resolve({ ...exit!, killed, left: holdsOutput ? { group: child.pid!, gone } : null })
+    resolve({ group: group!, ...exit!, killed, left })
   }
+  /** Once nobody holds the output: what is on its way out of the group is no background process. */
+  const look = (): void => {
+    if (!isThere(group!)) settle(null)
+    else looking = setTimeout(look, POLL_MS)
+  }
+  const giveUp = (): void => settle(!isClosed ? 'heard' : isThere(group!) ? 'quiet' : null)
 
   output.on('data', onOutput)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -92,18 +97,11 @@ export function runCommand({ command, cwd, env, timeoutMs, signal, onOutput }: R
     exit = { exitCode, signal: exitSignal }
     clearTimeout(timeout)
     // A loop that was held up looks at what has come in meanwhile, the end of the output perhaps, before it gives up.
-    const giveUp = (): void => void setImmediate(() => settle(true))
-    lingering = setTimeout(giveUp, killed === null ? LINGER_MS : KILL_GRACE_MS + LINGER_MS)
+    giving = setTimeout(() => setImmediate(giveUp), killed === null ? LINGER_MS : KILL_GRACE_MS + LINGER_MS)
   })
-  child.once('close', () => settle(false))
+  child.once('close', () => {
+    isClosed = true
+    if (group !== undefined) look()
+  })
   return promise
-}
-
-/** False when there is no such group any more, or none of it may be signalled; signal 0 only asks. */
-export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(-group, signal)
-  } catch {
-    return false
-  }
 }

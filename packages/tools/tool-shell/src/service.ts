@@ -9,8 +9,9 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { shellEnvironment } from './environment.ts'
+import { Groups } from './groups.ts'
 import { Output } from './output.ts'
-import { runCommand, signalGroup } from './run.ts'
+import { runCommand } from './run.ts'
 import { scopeOf } from './scope.ts'
 import { questionOf, resultText } from './words.ts'
 
@@ -39,7 +40,7 @@ export class ShellTool {
   private readonly config: Config
   /** Aborts when the plugin goes: nothing of it runs on. */
   private readonly unloading = new AbortController()
-  private readonly left = new Set<number>()
+  private readonly groups = new Groups()
   private folder: string | null = null
   private files = 0
 
@@ -55,7 +56,7 @@ export class ShellTool {
     })
     ctx.effect(() => () => {
       this.unloading.abort(new Error('the shell tool was unloaded'))
-      for (const group of this.left) signalGroup(group, 'SIGTERM')
+      return this.groups.end()
     }, 'shell commands')
   }
 
@@ -72,13 +73,17 @@ export class ShellTool {
     const { headChars, tailChars, maxOutputFileBytes, passedKeys } = this.config
     const output = new Output({ headChars, tailChars, maxFileBytes: maxOutputFileBytes, newFile: () => this.newFile(), onText: context.output })
     const signal = AbortSignal.any([context.signal, this.unloading.signal])
-    const ended = await runCommand({ command, cwd: folder, env: shellEnvironment(process.env, passedKeys), timeoutMs, signal, onOutput: bytes => output.push(bytes) })
+    const ended = await runCommand({
+      command,
+      cwd: folder,
+      env: shellEnvironment(process.env, passedKeys),
+      timeoutMs,
+      signal,
+      onStart: group => this.groups.add(group),
+      onOutput: bytes => output.push(bytes),
+    })
     const summary = output.end()
-    const { left } = ended
-    if (left !== null) {
-      this.left.add(left.group)
-      void left.gone.then(() => this.left.delete(left.group))
-    }
+    if (ended.left === null) this.groups.delete(ended.group)
     signal.throwIfAborted()
     return {
       content: [{ type: 'text', text: resultText(summary, ended, timeoutMs) }],

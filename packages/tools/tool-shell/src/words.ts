@@ -30,10 +30,11 @@ function endingNotes({ exitCode, signal, killed }: Ended, timeoutMs: number): st
   return exitCode === 0 ? [] : [`exit code ${exitCode}`]
 }
 
-function outputNotes({ binaryBytes }: OutputSummary, { left }: Ended): string[] {
+function outputNotes({ binaryBytes }: OutputSummary, { left, group }: Ended): string[] {
+  const dropped = left === 'heard' ? ' and what they print is dropped; start them with their output in a file to see it' : ''
   return [
     ...(binaryBytes === 0 ? [] : [`${count(binaryBytes)} bytes from here on are binary and not shown; write them to a file, or pass them through a program that prints them`]),
-    ...(left === null ? [] : [`processes go on in the background (process group ${left.group}) and what they print is dropped; start them with their output in a file to see it; end them with: kill -- -${left.group}`]),
+    ...(left === null ? [] : [`processes go on in the background (process group ${group})${dropped}; end them with: kill -- -${group}`]),
   ]
 }
 

@@ -2,6 +2,7 @@ import { Context } from '@deepseek-ai/cordis'
 import { Session } from '@deepseek-ai/dsh-session'
 import ShellTool from '@deepseek-ai/dsh-tool-shell'
 import Tools, { type PermissionRequest, type ToolOutcome } from '@deepseek-ai/dsh-tools'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -190,6 +191,42 @@ describe('an end', () => {
     expect(alive()).toBe(true)
     await plugin.dispose()
     await until(() => !alive())
+  })
+})
+
+describe('what goes on in the background with its output elsewhere', () => {
+  const quiet = (file: string, command: string) => `(${command}) >/dev/null 2>&1 & echo $! > ${file}; echo started`
+
+  it('is named in the result, and ends with the plugin, by force where asking does not help', async () => {
+    const { run, plugin } = await stage()
+    const file = join(root, 'quiet-pid')
+    const text = textOf(await run({ command: quiet(file, `trap '' TERM; while :; do sleep 0.1; done`) }))
+    expect(text).toMatch(/^started\n\[processes go on in the background \(process group (\d+)\); end them with: kill -- -\1\]$/)
+    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(true)
+    await plugin.dispose()
+    await until(() => !isAlive(Number(readFileSync(file, 'utf8'))))
+  })
+
+  it('is nothing when it has ended soon', async () => {
+    const { run } = await stage()
+    expect(textOf(await run({ command: quiet(join(root, 'soon-pid'), 'sleep 0.1') }))).toBe('started\n')
+  })
+
+  it('ends with a process that exits without unloading anything', async () => {
+    const file = join(root, 'exit-pid')
+    const program = `
+      import { Context } from '@deepseek-ai/cordis'
+      import ShellTool from '@deepseek-ai/dsh-tool-shell'
+      import Tools from '@deepseek-ai/dsh-tools'
+      const ctx = new Context()
+      await ctx.plugin(Tools)
+      await ctx.plugin(ShellTool)
+      ctx.on('tools/permission', async () => ({ kind: 'allow' }))
+      const call = { type: 'tool-call', id: 'c', name: 'shell', arguments: ${JSON.stringify(JSON.stringify({ command: quiet(file, 'exec sleep 1000') }))} }
+      await ctx.tools.execute(call, { signal: new AbortController().signal })
+      process.exit()`
+    execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: import.meta.dirname })
+    await until(() => !isAlive(Number(readFileSync(file, 'utf8'))))
   })
 })
 
