@@ -3,10 +3,10 @@
  */
 import type { Context } from '@deepseek-ai/cordis'
 import type { PermissionRequest, ToolContext, ToolOutcome } from '@deepseek-ai/dsh-tools'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, realpathSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { z } from 'zod'
 import { shellEnvironment } from './environment.ts'
 import { Groups } from './groups.ts'
@@ -63,8 +63,9 @@ export class ShellTool {
   private async permission({ command, cwd }: Arguments, context: ToolContext): Promise<PermissionRequest> {
     const folder = folderOf(context, cwd)
     await expectFolder(folder) // before a person is asked about a call that cannot run
-    const elsewhere = folder === folderOf(context) ? undefined : folder
-    return { scope: scopeOf(command, elsewhere), ...questionOf(command, elsewhere) }
+    const real = realpathSync(folder)
+    const elsewhere = real === realpathSync(folderOf(context)) ? undefined : real
+    return { scope: scopeOf(command, elsewhere, operand => leadsOutOf(real, operand)), ...questionOf(command, elsewhere) }
   }
 
   private async execute({ command, cwd, timeoutMs }: Arguments, context: ToolContext): Promise<ToolOutcome> {
@@ -126,6 +127,16 @@ function parametersOf({ timeoutMs, maxTimeoutMs }: Config) {
 
 function folderOf({ session }: ToolContext, cwd = '.'): string {
   return resolve(session?.header.cwd ?? process.cwd(), cwd.replace(/^~(?=\/|$)/, homedir()))
+}
+
+/** Whether what an operand names, if it names a file, is outside of a folder when links are followed. */
+function leadsOutOf(folder: string, operand: string): boolean {
+  try {
+    const path = realpathSync(resolve(folder, operand))
+    return path !== folder && !path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+  } catch {
+    return false
+  }
 }
 
 async function expectFolder(path: string): Promise<void> {

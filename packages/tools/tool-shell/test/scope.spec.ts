@@ -20,10 +20,31 @@ it.each([
   ['pytest tests/a.py -x', 'shell: pytest -x'],
   ['vitest run packages/a', 'shell: vitest run'],
   ['vitest', 'shell, exactly: vitest'],
-  ['go test ./... -exec rm', 'shell: go test -exec'],
+  ['pytest -q tests/a.py', 'shell: pytest -q'],
+  ['grep -rn word src', 'shell: grep -rn'],
   ['grep "a b" src', 'shell: grep'],
 ])('%s may be allowed with other operands where that is harmless', (command, scope) => {
   expect(scopeOf(command)).toBe(scope)
+})
+
+it.each([
+  ['git diff --output a.patch src', 'shell: git diff --output a.patch'],
+  ['git log --output=a.txt src', 'shell: git log --output=a.txt'],
+  ['tree -o list.txt src', 'shell: tree -o list.txt'],
+  ['rg --pre ./a.sh word', 'shell: rg --pre ./a.sh'],
+  ['go test ./... -exec rm', 'shell: go test -exec rm'],
+  ['pytest -p plugin tests', 'shell: pytest -p plugin'],
+  ["eslint -c 'a b.js' src", "shell: eslint -c 'a b.js'"],
+  ['npm run deploy -- --to staging', 'shell: npm run deploy -- --to staging'],
+])('%s keeps what an option of it may write or run', (command, scope) => {
+  expect(scopeOf(command)).toBe(scope)
+})
+
+it('an operand that is a link out of the folder makes a command exact', () => {
+  const isAway = (operand: string): boolean => operand === 'link/secret'
+  expect(scopeOf('cat a link/secret', undefined, isAway)).toBe('shell, exactly: cat a link/secret')
+  expect(scopeOf('cat "link/secret"', undefined, isAway)).toBe('shell, exactly: cat "link/secret"')
+  expect(scopeOf('cat a', undefined, isAway)).toBe('shell: cat')
 })
 
 it.each([

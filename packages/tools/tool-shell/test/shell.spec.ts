@@ -3,7 +3,7 @@ import { Session } from '@deepseek-ai/dsh-session'
 import ShellTool from '@deepseek-ai/dsh-tool-shell'
 import Tools, { type PermissionRequest, type ToolOutcome } from '@deepseek-ai/dsh-tools'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -244,6 +244,19 @@ describe('permission', () => {
       { scope: `shell in "${root}/there": ls`, title: `Run ls . in ${root}/there` },
       { scope: 'shell, exactly: echo 1\necho 2', title: 'Run echo 1…', detail: 'echo 1\necho 2' },
       { scope: `shell, exactly: ${long}`, title: `Run ${long.slice(0, 100)}…`, detail: long },
+    ])
+  })
+
+  it('is asked for by where a link leads', async () => {
+    const { run, asked } = await stage()
+    const away = realpathSync(mkdtempSync(join(tmpdir(), 'dsh-shell-away-')))
+    symlinkSync(away, join(root, 'away'))
+    await run({ command: 'ls away' })
+    await run({ command: 'ls .', cwd: 'away' })
+    rmSync(away, { recursive: true })
+    expect(asked).toEqual([
+      { scope: 'shell, exactly: ls away', title: 'Run ls away' },
+      { scope: `shell in "${away}": ls`, title: `Run ls . in ${away}` },
     ])
   })
 
