@@ -4,7 +4,7 @@
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import type { PermissionRequest, Tool, ToolContext, ToolOutcome } from '@deepseek-ai/dsh-tools'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { z } from 'zod'
 import { boundedDiff, diffOf, type Diff } from './diff.ts'
@@ -96,7 +96,7 @@ function requestOf(plan: Plan, { maxDiffChars }: Limits): PermissionRequest {
 
 /** What lies in a `.git` folder can make git run it, so it is not part of what writing in the project is allowed for. */
 function scopeOf({ inProject, path }: Place): string {
-  if (path.split(sep).includes('.git')) return 'write in .git'
+  if (path.toLowerCase().split(sep).includes('.git')) return 'write in .git'
   return inProject ? 'write' : 'write outside the project'
 }
 
@@ -120,6 +120,7 @@ async function commit({ place, old, now }: Plan, signal: AbortSignal): Promise<v
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw new FileError('NO_FOLDER', `The folder of ${place.shown} cannot be made: ${messageOf(error)}`)
   })
+  if ((await realpath(folder)) !== folder) throw changedOnDisk(place) // a link by now, to somewhere that nobody was asked about
   const temporary = join(folder, `.dsh-${randomBytes(6).toString('hex')}.tmp`)
   try {
     await writeFile(temporary, encodeText(now), { flag: 'wx' })

@@ -4,6 +4,7 @@
 import type { Tool } from '@deepseek-ai/dsh-tools'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
+import { FileError } from './failure.ts'
 import { globOf } from './glob.ts'
 import type { Limits } from './limits.ts'
 import { matchCount, shownMatches, upTo, type Searcher, type SearchRequest } from './matches.ts'
@@ -33,6 +34,7 @@ One call returns up to ${limits.maxMatches} matches.`,
       const stats = await statsOf(place)
       if (stats === null) throw notFound(place)
       const isFolder = stats.isDirectory()
+      if (!isFolder && !stats.isFile()) throw new FileError('NOT_TEXT', `${place.shown} is no file that can be searched.`)
       const { matches, names } = glob === undefined ? { matches: () => true, names: null } : globOf(glob)
       const request: SearchRequest = {
         folder: isFolder ? place.path : dirname(place.path),

@@ -2,6 +2,7 @@ import { Context } from '@deepseek-ai/cordis'
 import { Session } from '@deepseek-ai/dsh-session'
 import FileTools from '@deepseek-ai/dsh-tool-files'
 import Tools, { type PermissionAnswer, type PermissionRequest, type ToolOutcome } from '@deepseek-ai/dsh-tools'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -148,12 +149,34 @@ describe('write', () => {
     ])
   })
 
+  it('does not hold for where a link leads that came after the question', async () => {
+    const { cwd, call, person } = await stage({ 'folder/a': 'one\n' })
+    const away = mkdtempSync(join(root, 'away-'))
+    person.answer = () => {
+      rmSync(join(cwd, 'folder'), { recursive: true })
+      symlinkSync(away, join(cwd, 'folder'))
+      return { kind: 'allow' }
+    }
+    expect(await call('write', { path: 'folder/b', content: 'x' })).toMatchObject({ error: { code: 'CHANGED_ON_DISK' } })
+    expect(readdirSync(away)).toEqual([])
+  })
+
   it('that is denied writes nothing', async () => {
     const { cwd, call, person } = await stage()
     person.answer = () => ({ kind: 'deny', reason: 'no' })
     await call('write', { path: 'a/b', content: 'x' })
     expect(readdirSync(cwd)).toEqual([])
   })
+})
+
+it('nothing waits for a pipe or a device that never ends', async () => {
+  const { cwd, call } = await stage()
+  execFileSync('mkfifo', [join(cwd, 'pipe')])
+  for (const path of ['pipe', '/dev/zero']) {
+    expect(await call('read', { path })).toMatchObject({ error: { code: 'NOT_TEXT' } })
+    expect(await call('search', { path, pattern: 'a' })).toMatchObject({ error: { code: 'NOT_TEXT' } })
+    expect(await call('write', { path, content: 'a' })).toMatchObject({ isError: true })
+  }
 })
 
 describe('edit', () => {
