@@ -60,8 +60,8 @@ export class ToolResultPruner extends Service {
 
   /**
    * The last resort, for a tail that no request could hold: its largest results, where they are not enough its messages, and
-   * where those are not enough the texts and arguments of its answers, are shown by beginning and end until it fits. Said aloud, once a call that rewrote something: as a warning, and by
-   * `compaction/notice`. Where even that would not make it fit, nothing is rewritten.
+   * where those are not enough the texts and arguments of its answers, are shown by beginning and end until it fits. A call that
+   * rewrote something says so once, by `compaction/notice`. Where even that would not make it fit, nothing is rewritten.
    */
   shorten(session: Session, { from, targetTokens }: ShortenOptions): RewriteOutcome {
     const to = closedEnd(session, session.surface.entries.length)
@@ -69,11 +69,7 @@ export class ToolResultPruner extends Service {
     for (const { tokens } of this.entries(session, to, session.surface.entries.length)) roomTokens -= tokens
     const plan = planShortening(session.log, this.entries(session, from, to), this.limits, this.price, roomTokens)
     const outcome = this.apply(session, plan ?? [])
-    if (outcome.rewritten.length > 0) {
-      const notice = noticeOf(outcome)
-      this.warn(`session ${session.id}: ${notice}`)
-      this.tell('compaction/notice', session, notice)
-    }
+    if (outcome.rewritten.length > 0) this.tell('compaction/notice', session, noticeOf(outcome))
     return outcome
   }
 
