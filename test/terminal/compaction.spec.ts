@@ -147,4 +147,54 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
     await scene.sees(/^ {2}S+T+CAYKR+·+┃·+$/m, /^ {2}C {2}checkpoint +\d+ /m, /^ {2}┃ {2}compaction begins at +6,400 +80\.0%$/m)
     await scene.leave()
   })
+
+  it('long results that were read are shortened first: one line that opens to which, and each call to the whole', async () => {
+    const shell = (command: string): Act[] => [{ call: { name: 'shell', arguments: { command } } }]
+    const part = (name: string): string => `${name} begins\n${'what is written here is soon forgotten.\n'.repeat(300)}${name} ends\n`
+    const scene = await house({
+      env: compatible(16_000),
+      files: { 'one.txt': part('one'), 'two.txt': part('two'), 'three.txt': part('three'), 'four.txt': part('four') },
+      answers: [shell('cat one.txt'), shell('cat two.txt'), shell('cat three.txt'), shell('cat four.txt'), 'All is read.'],
+    })
+    await scene.start(['--yes'])
+    await scene.say('Read it all.')
+    expect(await scene.picture(/All is read\./, /\/ commands/)).toMatchInlineSnapshot(`
+      "› Read it all.
+
+      ✓ shell  cat one.txt · 302 lines
+      ✓ shell  cat two.txt · 302 lines
+      ✓ shell  cat three.txt · 302 lines
+      ✓ shell  cat four.txt · 302 lines
+      ▸ shortened 3 results · 8.8k → 3.9k tokens
+
+        All is read.
+
+
+
+
+
+
+
+
+
+
+      / commands · Ctrl+O look back · Ctrl+J new line · Ctrl+D quit
+      ────────────────────────────────────────────────────────────────────────────────
+
+      ────────────────────────────────────────────────────────────────────────────────
+      compatible/m · ███████░░┃░░ N% N/16k"
+    `)
+    expect(scene.askedForSummary).toEqual([])
+    await scene.terminal.press('C-o')
+    await scene.sees(/Enter open or fold/)
+    await scene.terminal.press('Enter')
+    await scene.sees(/▾ shortened 3 results.*\n {2}│ shell {2}cat one\.txt · 2\.9k → 1\.3k\n {2}│ shell {2}cat two\.txt/)
+    for (const key of ['Up', 'Up', 'Enter', 'NPage', 'NPage']) await scene.terminal.press(key) // the call of the third
+    await scene.sees(/│ what is written here is soon forgotten\./)
+    for (let page = 0; page < 30 && !(await scene.terminal.screen()).includes('│ three ends'); page++) await scene.terminal.press('NPage')
+    await scene.sees(/│ three ends/)
+    await scene.terminal.press('Escape')
+    await scene.terminal.press('Escape')
+    await scene.leave()
+  })
 })

@@ -126,17 +126,22 @@ export class House {
   async crash(): Promise<void> {
     this.terminal.kill()
     await this.sees(/exited with 137/)
-    await this.terminal.close()
-    this.terminal = new Terminal()
+    await this.renew()
   }
 
-  /** The way out, and no log that breaks a rule. */
+  /** The way out, and no log that breaks a rule; the terminal is a new one afterwards. */
   async leave(): Promise<string> {
     await this.say('/quit')
     const screen = await this.sees(/exited with \d+/)
     expect(screen).toContain('exited with 0')
     await this.expectSoundLogs()
+    await this.renew()
     return screen
+  }
+
+  private async renew(): Promise<void> {
+    await this.terminal.close()
+    this.terminal = new Terminal()
   }
 
   /** As `dsh check` judges them. */

@@ -231,6 +231,53 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
     expect(scene.provider.served.map(({ outcome }) => outcome)).toEqual(['gone', 'answered', 'refused', 'answered'])
     await scene.leave()
   })
+
+  it('Escape in the middle of a text keeps it as far as it came: on the screen, in the log, and for the model', async () => {
+    const scene = await house({ answers: [[{ reasoning: 'A poem.' }, { text: 'The gap is wide,\n\nthe train is' }, { wait: 'for ever' }], 'I go on: late.', rateLimit('openai', 900)] })
+    await scene.start()
+    await scene.say('A poem, please.')
+    await scene.sees(/the train is$/m, /Answering/)
+    await scene.terminal.press('Escape')
+    await scene.sees(/■ you cancelled this/, /\/ commands/)
+    await scene.say('Go on.')
+    const screen = await scene.picture(/I go on: late\./, /\/ commands/)
+    expect(screen).toMatchInlineSnapshot(`
+      "› A poem, please.
+
+        The gap is wide,
+
+        the train is
+        — cut short
+
+      ■ you cancelled this
+
+      › Go on.
+
+        I go on: late.
+
+
+
+
+
+
+
+      / commands · Ctrl+O look back · Ctrl+J new line · Ctrl+D quit
+      ────────────────────────────────────────────────────────────────────────────────
+
+      ────────────────────────────────────────────────────────────────────────────────
+      compatible/m · █░░░░░░░░┃░░ N% N/50k"
+    `)
+    expect(scene.heard).toEqual(['A poem, please.', 'The gap is wide,\n\nthe train is', 'Go on.'])
+    await scene.leave()
+
+    await scene.start(['--continue'])
+    const resumed = await scene.picture(/── resumed ─/, /\/ commands/)
+    expect(resumed.split('› /quit')[0]!.trim()).toBe(screen.split('/ commands')[0]!.trim())
+    // Nobody sits out a quarter of an hour.
+    await scene.say('And now?')
+    await scene.sees(/✗ RATE_LIMIT: .* · the\s+provider\s+asks\s+to\s+wait\s+15m\s+00s/, /\/ commands/)
+    await scene.leave()
+  })
 })
 
 /** Those of these processes that are there still; a zombie is not. */
