@@ -13,6 +13,7 @@ const DEFAULT_WINDOW_TOKENS = 128_000
 /** Runs one command; results go to stdout, everything else to stderr. */
 export async function main(args: readonly string[]): Promise<ExitCode> {
   process.stdout.on('error', whenNobodyReads)
+  process.stderr.on('error', () => {}) // who closed it wants the result alone
   let exitCode: ExitCode = EXIT.clean
   const program = commandLine(code => {
     exitCode = code
@@ -169,12 +170,17 @@ function faults(list: string): SummarizerFault[] {
   })
 }
 
-/** `dsh … | head` has read what it wanted. */
+/** `dsh … | head` has read what it wanted; a disk that is full has not. */
 function whenNobodyReads(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+  if (error.code === 'EPIPE') process.exit()
+  process.stderr.write(`dsh: the result could not be written: ${error.message}\n`)
+  process.exit(EXIT.violation)
 }
 
+/** What the system or the store says is for a person; anything else is a fault of ours, and where it is helps. */
 function unexpected(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as { readonly code?: unknown }
+  const isForeseen = typeof code === 'string' && !code.startsWith('ERR_')
+  return isForeseen ? error.message : (error.stack ?? error.message)
 }

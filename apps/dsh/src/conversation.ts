@@ -49,7 +49,7 @@ export async function openConversation(ctx: Context, flags: ConversationFlags): 
     throw new UsageError(`${choice.refusal}; dsh doctor says what is understood`)
   }
   if (flags.yes) ctx.get('permissions')?.allowAll()
-  const session = resumed ?? await ctx.sessions.create({ cwd: cwd() })
+  const session = resumed ?? await ctx.sessions.create({ cwd: cwd() }).catch(refuse)
   const agent = ctx.agents.create(session, choice.route)
   return {
     agent,
@@ -66,11 +66,13 @@ export async function openConversation(ctx: Context, flags: ConversationFlags): 
 async function resumedSession(ctx: Context, flags: ConversationFlags): Promise<Session | null> {
   const id = flags.resume ?? (flags.continue ? newestHere(await ctx.sessions.list()) : undefined)
   if (id === undefined) return null
-  const session = await ctx.sessions.resume(id).catch(error => {
-    throw new UsageError(messageOf(error), { cause: error })
-  })
+  const session = await ctx.sessions.resume(id).catch(refuse)
   goWhereItWas(session)
   return session
+}
+
+function refuse(error: unknown): never {
+  throw new UsageError(messageOf(error), { cause: error })
 }
 
 /** Of those that nobody holds, one in which something was said if there is one. */
@@ -87,6 +89,6 @@ function goWhereItWas({ header }: Session): void {
   try {
     chdir(header.cwd)
   } catch (error) {
-    process.stderr.write(`dsh: the session began in ${header.cwd}, which cannot be entered (${messageOf(error)}); it goes on in ${cwd()}\n`)
+    process.stderr.write(`dsh: the session began in ${header.cwd}, which cannot be entered (${messageOf(error)}); until it can, its tools have no folder to work in\n`)
   }
 }

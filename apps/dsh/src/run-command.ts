@@ -2,7 +2,7 @@
  * `dsh run`: one prompt answered without a terminal. The answer, or every event, goes to stdout; what happens on the way to stderr.
  */
 import type { Context } from '@deepseek-ai/cordis'
-import type { Agent } from '@deepseek-ai/dsh-agent'
+import type {} from '@deepseek-ai/dsh-agent'
 import type {} from '@deepseek-ai/dsh-llm-retry'
 import type { MessageSource, SessionEvent, TurnEndReason } from '@deepseek-ai/dsh-session'
 import { bootComposition, INTERFACE, withServices } from './composition.ts'
@@ -11,6 +11,7 @@ import { EXIT, UsageError, type ExitCode } from './exit.ts'
 import { RunLines } from './run-lines.ts'
 import { RunTally } from './run-tally.ts'
 import { isPiped, pipedContext, readStdin } from './stdin.ts'
+import { Stop } from './stop.ts'
 
 export interface RunCommand extends ConversationFlags {
   /** The words of the prompt; `-` alone, or none with something piped in, takes it from stdin. */
@@ -31,17 +32,19 @@ const STOPPED = 'a signal to the process'
 export async function runCommand(command: RunCommand): Promise<ExitCode> {
   const request = await requestOf(command.words)
   const root = await bootComposition(command, { drop: INTERFACE, dir: command.dir })
+  const stop = new Stop()
   try {
     return await withServices(root, CONVERSATION_SERVICES, async ctx => {
       const conversation = await openConversation(ctx, command)
       try {
-        return await answer(ctx, conversation, request, command.json)
+        return await answer(ctx, conversation, request, command.json, stop.signal)
       } finally {
         await conversation.close()
       }
     })
   } finally {
     await root.fiber.dispose()
+    stop.release()
   }
 }
 
@@ -53,7 +56,7 @@ async function requestOf(words: readonly string[]): Promise<Request> {
   return fromStdin || piped === '' ? { prompt } : { prompt, context: pipedContext(piped) }
 }
 
-async function answer(ctx: Context, { agent, session, route }: Conversation, { prompt, context }: Request, json: boolean): Promise<ExitCode> {
+async function answer(ctx: Context, { agent, session, route }: Conversation, { prompt, context }: Request, json: boolean, stop: AbortSignal): Promise<ExitCode> {
   const tally = new RunTally()
   const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
   const show = json ? print : progress()
@@ -71,14 +74,11 @@ async function answer(ctx: Context, { agent, session, route }: Conversation, { p
     if (from === session) tell(notice)
   })
   if (json) print({ type: 'session', ...session.header, ...route })
-  const release = cancelOnSignal(agent)
-  try {
-    if (context !== undefined) agent.inject(context, CONTEXT_SOURCE)
-    agent.send(prompt)
-    await agent.whenIdle()
-  } finally {
-    release()
-  }
+  if (context !== undefined) agent.inject(context, CONTEXT_SOURCE)
+  agent.send(prompt)
+  stop.addEventListener('abort', () => agent.cancel(STOPPED))
+  if (stop.aborted) agent.cancel(STOPPED)
+  await agent.whenIdle()
   const code = exitCodeOf(tally.end)
   if (code !== EXIT.clean) tell(failureText(tally.end))
   if (json) print({ type: 'result', session: session.id, exitCode: code, end: tally.end, text: tally.answer, usage: tally.usage })
@@ -101,22 +101,6 @@ function refusalNote(): (event: SessionEvent) => void {
     if (said || event.type !== 'tool/result' || event.data.error?.code !== 'PERMISSION_DENIED') return
     said = true
     tell('nobody can be asked here, so what needs permission is refused; --yes allows it')
-  }
-}
-
-/** The first signal cancels the turn, the next one ends the process. */
-function cancelOnSignal(agent: Agent): () => void {
-  let told = false
-  const stop = (): void => {
-    if (told) process.exit(EXIT.cancelled)
-    told = true
-    tell('cancelling; once more to exit at once')
-    agent.cancel(STOPPED)
-  }
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  for (const signal of signals) process.on(signal, stop)
-  return () => {
-    for (const signal of signals) process.off(signal, stop)
   }
 }
 

@@ -114,11 +114,48 @@ describe('dsh run', () => {
   })
 })
 
+describe('dsh run leaves nothing running', () => {
+  const background = { command: `sleep 1000 >/dev/null & echo $! > pid` }
+  /** A turn that has left a process in the background and waits for its model; what the file `pid` says is that process. */
+  async function waiting(): Promise<Started & { pid(): Promise<number> }> {
+    answers = [[{ call: { name: 'shell', arguments: background } }], [{ text: 'Half of it. ' }, { wait: 'go' }, { text: 'The rest.' }]]
+    const started = start(['Hello.', '--json', '--yes'])
+    while (provider.gates.waiting().length === 0) await setTimeout(20)
+    return { ...started, pid: async () => Number(await readFile(join(home, 'pid'), 'utf8')) }
+  }
+  /** What has ended may still stand in the table of processes. */
+  const isRunning = async (pid: number): Promise<boolean> => !/^State:\s+Z/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State: Z'))
+
+  it.each([['SIGTERM', 1], ['SIGHUP', 1], ['SIGINT', 2]] as const)('when it gets %s, %i times', async (signal, times) => {
+    const { child, ended, pid } = await waiting()
+    expect(await isRunning(await pid())).toBe(true)
+    for (let sent = 0; sent < times; sent++) child.kill(signal)
+    expect((await ended).code).toBe(130)
+    while (await isRunning(await pid())) await setTimeout(20)
+  })
+
+  it('when nobody reads its output any more', async () => {
+    const { child, ended, pid } = await waiting()
+    child.stdout!.destroy()
+    provider.gates.release('go')
+    await ended
+    while (await isRunning(await pid())) await setTimeout(20)
+  })
+})
+
+it('dsh run does without somebody who reads what happens', async () => {
+  answers = [[{ call: { name: 'list', arguments: {} } }], 'The answer.']
+  const { child, ended } = start(['Hello.'])
+  child.stderr!.destroy()
+  expect(await ended).toMatchObject({ code: 0, stdout: 'The answer.\n' })
+})
+
 describe('dsh run exits with 2 and stores nothing', () => {
   it.each<[string, string[], Record<string, string>, RegExp]>([
     ['without a prompt', [], {}, /there is no prompt/],
     ['without a model', ['Hello.'], { OPENAI_COMPATIBLE_BASE_URL: '' }, /no provider has a key/],
     ['for a model that nobody offers', ['Hello.', '--model', 'nobody/x'], {}, /--model nobody\/x: nothing offers that/],
+    ['without a folder for it', ['Hello.', '--dir', '/dev/null/sessions'], {}, /^dsh: \/dev\/null\/sessions could not be written: .*\n$/],
     ['for a session that is not there', ['Hello.', '--resume', 'nobody'], {}, /nobody\.jsonl/],
   ])('%s', async (_title, args, env, message) => {
     const { code, stdout, stderr } = await run(args, { env })
