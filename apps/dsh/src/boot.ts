@@ -82,7 +82,11 @@ async function faultsOf(loader: Loader): Promise<string[]> {
   if (fault !== null || !(include?.subtree instanceof Composition)) return [fault ?? 'it is no composition']
   const { subtree } = include
   const faults: string[] = []
-  for (const row of subtree.root.data) {
+  for (const [index, row] of subtree.root.data.entries()) {
+    if (typeof row !== 'object' || row === null) {
+      faults.push(`row ${index + 1} is no mapping with an id and a name: ${JSON.stringify(row)}`)
+      continue
+    }
     const why = await rowFault(subtree, row)
     if (why !== null) faults.push(`${row.id} (${row.name}): ${why.replaceAll('\n', '\n    ')}`)
   }
@@ -94,9 +98,16 @@ async function rowFault(tree: Composition, row: EntryOptions): Promise<string | 
   if (entry?.options !== row) return 'another row has the same id'
   if (row.disabled === true) return null
   if (typeof row.name !== 'string') return 'it names no package'
-  if (entry.fiber !== undefined) return fiberFault(entry.fiber)
+  if (entry.fiber !== undefined) return (await fiberFault(entry.fiber)) ?? configFault(row, entry.fiber)
   const error = tree.importErrors.get(row.name)
   return error === undefined ? 'its module exports no plugin' : messageOf(error)
+}
+
+/** The packages of the harness refuse what they do not know; those without a schema know nothing. */
+function configFault({ name, config }: EntryOptions, fiber: Fiber): string | null {
+  if (!name.startsWith('@deepseek-ai/dsh-') || fiber.runtime?.Config !== undefined) return null
+  const keys = Object.keys(Object(config))
+  return keys.length === 0 ? null : `it takes no configuration: ${keys.join(', ')}`
 }
 
 /** As cordis numbers them; the enumeration itself exists for the compiler only. */
