@@ -2,8 +2,8 @@
  * Typing: from a key that reaches the interface to the bytes that show it, on a terminal without a screen, 200 × 50.
  *
  * A frame begins 16 ms after the one before at the earliest, so an echo waits for that and for what the process does meanwhile.
- * Keys come 30–46 ms apart, faster than a person's, while nothing else happens, while an answer streams, and while a child
- * process prints 2 MB; in a new session and in one of 1,000 steps.
+ * Keys come 30–46 ms apart, faster than a person's, while nothing else happens, while an answer streams, while one paragraph of
+ * 70 kB and a list as long still grow, and while a child process prints 2 MB; in a new session and in one of 1,000 steps.
  */
 import { ScriptedAdapter, type ContentBlock, type LlmAdapter, type StreamChunk } from '@deepseek-ai/dsh-llm'
 import type { Tool } from '@deepseek-ai/dsh-tools'
@@ -42,6 +42,12 @@ async function measured(name: string, steps: number): Promise<Cell[][]> {
   rows.push(await typed(`${name}, an answer streams`, terminal, () => void (agent.status === 'idle' && agent.send('answer'))))
   agent.cancel('bench')
   await agent.whenIdle()
+  for (const kind of Object.keys(ENDLESS)) {
+    agent.send(kind)
+    rows.push(await typed(`${name}, ${kind} of 70 kB grows`, terminal, () => {}))
+    agent.cancel('bench')
+    await agent.whenIdle()
+  }
   rows.push(await typed(`${name}, a tool prints 2 MB, again and again`, terminal, () => void (agent.status === 'idle' && agent.send('print'))))
   agent.cancel('bench')
   await agent.whenIdle()
@@ -93,6 +99,11 @@ const print: Tool = {
 
 const PARAGRAPH = 'The **reader** drops the last line when the file has no line feed at its end, see `src/reader.ts`.\n\n- one\n- two\n\n```ts\nconst answer = 42\n```\n\n'
 
+const SENTENCE = 'The **reader** drops the last line when the file has no `line feed` at its end. '
+/** Blocks that do not end, by what they are asked for with. */
+const ENDLESS: { readonly [kind: string]: string } = { 'one paragraph': SENTENCE, 'one list': `- ${SENTENCE}\n` }
+const ENDLESS_CHARS = 70_000
+
 /** Works for as many steps as it is told, then answers at length, or calls the printer. */
 class Model implements LlmAdapter {
   readonly provider = 'scripted'
@@ -116,6 +127,14 @@ class Model implements LlmAdapter {
         await sleep(3, undefined, { signal: options.signal })
       }
       yield { type: 'finish', reason: 'stop' }
+    } else if (last.role === 'user' && said in ENDLESS) {
+      const text = ENDLESS[said]!
+      yield { type: 'block-start', index: 0, block: { type: 'text' } }
+      yield { type: 'text-delta', index: 0, text: text.repeat(ENDLESS_CHARS / text.length) }
+      for (;;) {
+        yield { type: 'text-delta', index: 0, text }
+        await sleep(30, undefined, { signal: options.signal })
+      }
     } else if (last.role === 'user' && said === 'print') {
       yield { type: 'block-start', index: 0, block: { type: 'tool-call', id: `p${options.messages.length}`, name: 'print' } }
       yield { type: 'tool-call-delta', index: 0, arguments: '{}' }
