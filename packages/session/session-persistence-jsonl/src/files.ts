@@ -108,7 +108,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, offsetBytes: numb
  */
 export async function publish(path: string, write: (handle: FileHandle) => Promise<void>): Promise<FileHandle> {
   const temporary = `${path}.tmp-${randomUUID()}`
-  const handle = await open(temporary, 'wx+')
+  const handle = await open(temporary, 'wx+', 0o600)
   try {
     await write(handle)
     await handle.sync()

@@ -1,5 +1,5 @@
 import { Context } from '@deepseek-ai/cordis'
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SessionService, type SessionEvent, type SurfacePlacement } from '@deepseek-ai/dsh-session'
 import { expectReplays } from '@deepseek-ai/dsh-session/testing'
@@ -28,6 +28,13 @@ describe('a file', () => {
     await store.close()
     expect(readdirSync(dir)).toEqual(['one.jsonl'])
     expect(text(join(dir, 'one.jsonl'))).toBe(encodeHeader(header) + events(3).map(encodeEvent).join(''))
+  })
+
+  it('is for its owner alone, also in a folder that is not', async () => {
+    const dir = temporaryFolder()
+    chmodSync(dir, 0o755)
+    await (await storageIn(dir).storage.create(header)).close()
+    expect(statSync(join(dir, 'one.jsonl')).mode & 0o777).toBe(0o600)
   })
 
   it('is opened without a byte of it changing', async () => {
