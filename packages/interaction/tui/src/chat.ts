@@ -17,7 +17,7 @@ import type { PermissionEvent } from '@deepseek-ai/dsh-tools'
 import type { SelectItem, SlashCommand, Terminal } from '@earendil-works/pi-tui'
 import { costOf, lastCompaction, saidSeqs } from './facts.ts'
 import { Live } from './live.ts'
-import { PermissionPanel, PickPanel, type PermissionChoice } from './panels.ts'
+import { Questions } from './questions.ts'
 import { Screen, type ScreenHost } from './screen.ts'
 import type { Activity, Meter, Status } from './status.ts'
 import { oneLine } from './text.ts'
@@ -48,8 +48,8 @@ const HISTORY = 100
 
 export class Chat implements ScreenHost {
   private readonly ctx: Context
-  private readonly theme: Theme
   private readonly screen: Screen
+  private readonly questions: Questions
   private current: Agent
   private shown: Timeline
   /** Set by /model, for every agent of this screen. */
@@ -58,17 +58,16 @@ export class Chat implements ScreenHost {
   private afterCommand: (() => Promise<void>) | null = null
   /** Those that run, the oldest first. */
   private readonly running = new Set<RunningCommand>()
-  private readonly asking = new Set<AbortController>()
   private listening: readonly (() => void)[] = []
   /** Resolves what `run` waits for; null while nothing runs. */
   private leave: (() => void) | null = null
 
   constructor(ctx: Context, { agent, intro, terminal, theme }: ChatInit) {
     this.ctx = ctx
-    this.theme = theme
     this.current = agent
     this.shown = this.timelineOf(agent)
     this.screen = new Screen(terminal, theme, this)
+    this.questions = new Questions(this.screen, theme)
     if (intro !== undefined) this.shown.notice(intro, 'info')
   }
 
@@ -92,7 +91,7 @@ export class Chat implements ScreenHost {
     for (const stop of this.listening) stop()
     this.screen.stop()
     for (const { controller } of this.running) controller.abort()
-    for (const question of this.asking) question.abort()
+    this.questions.leave()
     this.leave()
     this.leave = null
   }
@@ -242,17 +241,7 @@ export class Chat implements ScreenHost {
 
   /** Null when the person chose nothing. */
   pick(title: string, items: readonly SelectItem[], signal: AbortSignal): Promise<string | null> {
-    return new Promise(resolve => {
-      const done = (value: string | null): void => {
-        signal.removeEventListener('abort', gone)
-        this.screen.hide(panel)
-        resolve(value)
-      }
-      const gone = (): void => done(null)
-      const panel = new PickPanel(title, items, this.theme, done)
-      signal.addEventListener('abort', gone)
-      this.screen.show(panel)
-    })
+    return this.questions.pick(title, items, signal)
   }
 
   modelItems(): SelectItem[] {
@@ -366,27 +355,14 @@ export class Chat implements ScreenHost {
           changes(isShown(session), () => live.answered(call.id, Date.now()))
         }
       }, { prepend: true }),
-      ...(permissions === undefined ? [] : [permissions.setAsker(question => this.ask(question))]),
+      ...(permissions === undefined ? [] : [permissions.setAsker(question => this.permit(question))]),
     ]
   }
 
-  private ask({ request, signal }: PermissionEvent): Promise<Answer> {
-    return new Promise(resolve => {
-      const asking = new AbortController()
-      const done = (choice: PermissionChoice): void => {
-        signal.removeEventListener('abort', gone)
-        this.asking.delete(asking)
-        this.screen.hide(panel)
-        if (typeof choice === 'string') return resolve(choice)
-        if (choice.stop) this.current.cancel('user')
-        resolve({ deny: choice.deny })
-      }
-      const gone = (): void => done({ deny: '', stop: false })
-      const panel = new PermissionPanel(request, this.theme, done)
-      signal.addEventListener('abort', gone)
-      asking.signal.addEventListener('abort', gone)
-      this.asking.add(asking)
-      this.screen.show(panel)
-    })
+  private async permit(question: PermissionEvent): Promise<Answer> {
+    const choice = await this.questions.permission(question)
+    if (typeof choice === 'string') return choice
+    if (choice.stop) this.current.cancel('user')
+    return { deny: choice.deny }
   }
 }

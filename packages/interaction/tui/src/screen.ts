@@ -15,7 +15,7 @@ import { activityLine, statusLine, waitingLines, type Activity, type Status } fr
 import { fit, pad, plain } from './text.ts'
 import type { Theme } from './theme.ts'
 import type { Surroundings, Timeline } from './timeline.ts'
-import { Viewport, type VisibleLine } from './viewport.ts'
+import { Viewport, type Lines, type VisibleLine } from './viewport.ts'
 
 /** Who is behind the screen. */
 export interface ScreenHost {
@@ -170,11 +170,7 @@ export class Screen implements Component {
   private transcript(by: Surroundings, height: number): string[] {
     const lines = this.host.timeline().lines(by)
     this.shown = this.viewport.visible(lines, Math.max(0, height))
-    const texts = this.shown.map(({ index, text }, row) => {
-      const isTitle = index === this.chosen && text !== '' && this.shown[row - 1]?.index !== index
-      const isTitleBelowGap = index === this.chosen && text !== '' && this.shown[row - 1]?.index === index && this.shown[row - 1]?.text === ''
-      return isTitle || isTitleBelowGap ? by.theme.inverse(pad(plain(text), by.width)) : text
-    })
+    const texts = this.shown.map(line => (line.index === this.chosen && isTitle(lines, line) ? by.theme.inverse(pad(plain(line.text), by.width)) : line.text))
     return [...texts, ...Array<string>(Math.max(0, height - texts.length)).fill('')]
   }
 
@@ -216,14 +212,10 @@ export class Screen implements Component {
     else if (button === '0' && kind === 'M') {
       const line = this.shown[Number(row) - 1]
       // The title opens and folds; what it opened to is there to be read.
-      if (line !== undefined && this.isTitle(line)) this.host.timeline().toggle(line.index)
+      if (line !== undefined && isTitle(this.lines(), line)) this.host.timeline().toggle(line.index)
       this.changed()
     }
     return true
-  }
-
-  private isTitle({ index, line }: VisibleLine): boolean {
-    return this.shown.find(other => other.index === index && other.text !== '')?.line === line
   }
 
   private handleScroll(data: string): boolean {
@@ -304,7 +296,7 @@ export class Screen implements Component {
     return Math.max(1, this.rows - 8)
   }
 
-  private lines(): ReturnType<Timeline['lines']> {
+  private lines(): Lines {
     const { theme, host, tui } = this
     return host.timeline().lines({ theme, width: tui.terminal.columns, now: Date.now(), spinner: SPINNER[0]!, estimateMessage: host.estimateMessage })
   }
@@ -312,4 +304,9 @@ export class Screen implements Component {
   private completions(): CombinedAutocompleteProvider {
     return new CombinedAutocompleteProvider(this.host.commands(), this.host.cwd())
   }
+}
+
+/** Whether it is the first line of its block, below the distance to the one before. */
+function isTitle(lines: Lines, { index, line }: VisibleLine): boolean {
+  return lines.at(index).findIndex(text => text !== '') === line
 }
