@@ -15,7 +15,7 @@ export interface Dialect {
   readonly cacheMarks: boolean
   /** Whether a tool's schema is kept to strictly, which some providers do by themselves and thereby make every argument required. */
   readonly strictTools?: false
-  /** A call id as the wire accepts it; ids of another provider may come by. */
+  /** A call id as the wire accepts it; ids of another provider may come by, and two may become one. */
   callId(id: string): string
   toolChoice(choice: ToolChoice): LanguageModelV4ToolChoice | undefined
   /** What a request carries beyond its prompt, under the names of provider options. */
@@ -53,7 +53,7 @@ export const OPENAI: Dialect = {
   errorResults: false,
   cacheMarks: false,
   strictTools: false,
-  callId: asItIs,
+  callId: id => id.slice(0, 64),
   toolChoice: anyChoice,
   providerOptions: ({ sessionId }) => ({ openai: { store: false, ...(sessionId === undefined ? {} : { promptCacheKey: sessionId }) } }),
 }

@@ -12,6 +12,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import type { ContentBlock, ImageBlock, Message, ProviderMetadata, ToolResultBlock } from '@deepseek-ai/dsh-llm'
+import { CallIds } from './call-ids.ts'
 import type { Dialect } from './dialect.ts'
 
 export interface PromptInput {
@@ -44,6 +45,7 @@ export function promptOf(input: PromptInput): Prompt {
     leftOut[block.type] = (leftOut[block.type] ?? 0) + 1
   }
   const toolNames = new Map<string, string>()
+  const callIds = new CallIds(dialect.callId)
   let results: LanguageModelV4ToolResultPart[] = []
   let imagesOfResults: LanguageModelV4FilePart[] = []
   const endResults = () => {
@@ -62,7 +64,7 @@ export function promptOf(input: PromptInput): Prompt {
           leaveOut(block)
           continue
         }
-        const { part, images } = resultPart(block, seen(block.content), toolNames.get(block.toolCallId) ?? 'unknown', dialect)
+        const { part, images } = resultPart(block, seen(block.content), toolNames.get(block.toolCallId) ?? 'unknown', callIds, dialect)
         results.push(part)
         imagesOfResults.push(...images)
       }
@@ -75,7 +77,7 @@ export function promptOf(input: PromptInput): Prompt {
       continue
     }
     for (const block of message.content) if (block.type === 'tool-call') toolNames.set(block.id, block.name)
-    const content = assistantContent(message, input, leaveOut)
+    const content = assistantContent(message, input, callIds, leaveOut)
     if (content.some(part => part.type !== 'reasoning')) prompt.push({ role: 'assistant', content })
   }
   endResults()
@@ -83,7 +85,7 @@ export function promptOf(input: PromptInput): Prompt {
 }
 
 /** Metadata and reasoning go back only to the route that made them. */
-function assistantContent(message: Message, input: PromptInput, leaveOut: (block: ContentBlock) => void): AssistantContent {
+function assistantContent(message: Message, input: PromptInput, callIds: CallIds, leaveOut: (block: ContentBlock) => void): AssistantContent {
   const isOwn = message.provider === input.provider && message.model === input.model
   const options = (metadata: ProviderMetadata | undefined) => (isOwn && metadata !== undefined ? { providerOptions: metadata as SharedV4ProviderOptions } : {})
   return message.content.flatMap((block): AssistantContent => {
@@ -95,7 +97,7 @@ function assistantContent(message: Message, input: PromptInput, leaveOut: (block
         return isOwn ? [{ type: 'reasoning', text: block.text, ...options(block.providerMetadata) }] : []
       case 'tool-call': {
         const { id, name } = block
-        return [{ type: 'tool-call', toolCallId: input.dialect.callId(id), toolName: name, input: objectText(block.arguments), ...options(block.providerMetadata) }]
+        return [{ type: 'tool-call', toolCallId: callIds.ofCall(id), toolName: name, input: objectText(block.arguments), ...options(block.providerMetadata) }]
       }
       case 'image':
         return [{ type: 'text', text: UNSEEN_IMAGE }]
@@ -137,10 +139,11 @@ function resultPart(
   { toolCallId, isError }: ToolResultBlock,
   parts: (LanguageModelV4TextPart | LanguageModelV4FilePart)[],
   toolName: string,
-  { imagesInResults, errorResults, callId }: PromptInput['dialect'],
+  callIds: CallIds,
+  { imagesInResults, errorResults }: PromptInput['dialect'],
 ): { part: LanguageModelV4ToolResultPart; images: LanguageModelV4FilePart[] } {
   const images = parts.filter(part => part.type === 'file')
-  const base = { type: 'tool-result' as const, toolCallId: callId(toolCallId), toolName }
+  const base = { type: 'tool-result' as const, toolCallId: callIds.ofResult(toolCallId), toolName }
   if (images.length > 0 && imagesInResults) return { part: { ...base, output: { type: 'content', value: parts } }, images: [] }
   const value = parts.map(part => (part.type === 'text' ? part.text : UNSEEN_IMAGE)).join('\n')
   return { part: { ...base, output: { type: isError && errorResults ? 'error-text' : 'text', value } }, images }

@@ -70,10 +70,10 @@ describe('anthropic', () => {
           content: [{ type: 'text', text: 'one' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }],
         }],
       },
-      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
+      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, { ...use, id: '2_call_1' }] },
       {
         role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'gone', is_error: true, ...mark }, { type: 'text', text: 'Summarize.', ...mark }],
+        content: [{ type: 'tool_result', tool_use_id: '2_call_1', content: 'gone', is_error: true, ...mark }, { type: 'text', text: 'Summarize.', ...mark }],
       },
     ])
   })

@@ -1,5 +1,6 @@
 import type { ContentBlock, Message } from '@deepseek-ai/dsh-llm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ANTHROPIC, OPENAI } from '../src/dialect.ts'
 import { createAdapter, OPENAI_COMPATIBLE, promptOf } from '../src/index.ts'
 import { ask, call, PIXEL, result, says, text, user } from './messages.ts'
 import { sse, startServer, type Server } from './server.ts'
@@ -36,6 +37,21 @@ it.each<[string, string, object]>([
 it('a result names the tool of the latest call with its id', () => {
   const { prompt: sent } = prompt([user('Hi'), says([call('c', '{}', 'read')]), result('c', 'one'), says([call('c', '{}', 'list')]), result('c', 'two')])
   expect(sent.filter(({ role }) => role === 'tool').map(({ content }) => content)).toMatchObject([[{ toolName: 'read' }], [{ toolName: 'list' }]])
+})
+
+it.each([
+  ['a wire that takes few characters', ANTHROPIC, ['a/1', 'a:1'], ['a_1', '2_a_1']],
+  ['a wire that takes short ids', OPENAI, [`${'x'.repeat(64)}1`, `${'x'.repeat(64)}2`], ['x'.repeat(64), `2_${'x'.repeat(62)}`]],
+  ['any wire, when a later answer has the same id', OPENAI_COMPATIBLE, ['a', 'a'], ['a', '2_a']],
+])('calls keep ids of their own on %s', (_name, dialect, ids, sent) => {
+  const messages = [user('Hi'), ...ids.flatMap(id => [says([call(id)]), result(id, 'one')])]
+  const idsOf = (history: readonly Message[], role: string) =>
+    promptOf({ provider: 'p', model: 'm', messages: history, dialect, blind: false }).prompt.flatMap(message => (message.role === role ? (message.content as { toolCallId: string }[]).map(({ toolCallId }) => toolCallId) : []))
+  expect(idsOf(messages, 'assistant')).toEqual(sent)
+  expect(idsOf(messages, 'tool')).toEqual(sent)
+  const together = [user('Hi'), says([...new Set(ids)].map(id => call(id))), ...new Set(ids).values().map(id => result(id, 'one'))]
+  expect(idsOf(together, 'tool')).toEqual(idsOf(together, 'assistant'))
+  expect(new Set(idsOf(together, 'tool')).size).toBe(new Set(ids).size)
 })
 
 it('reads an image that a model made', async () => {
