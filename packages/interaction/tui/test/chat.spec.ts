@@ -339,6 +339,18 @@ it('a click on a line opens it, another folds it', async () => {
   await it.sees('  │ second thought')
 })
 
+it('a click on what a line opened to leaves it open, also where the line itself is out of sight', async () => {
+  const it = await scene([{ content: [{ type: 'reasoning', text: Array.from({ length: 40 }, (_, line) => `thought ${line}`).join('\n') }] }])
+  it.says('go')
+  await it.sees('▸ thought')
+  it.terminal.press(CTRL('t'))
+  await it.sees('│ thought 39')
+  expect(it.terminal.text()).not.toContain('▾ thought')
+  it.terminal.press('\u001b[<0;3;1M', '\u001b[<0;3;1m', 'x')
+  await it.sees(/^ x$/m)
+  expect(it.terminal.text()).toContain('│ thought 39')
+})
+
 it('Ctrl+C clears the editor, twice it quits; words of before come back with Up', async () => {
   const it = await scene(['One.'])
   it.says('hello')

@@ -32,7 +32,7 @@ const REPLIES = {
   big: { content: [call('big'), call('big')] },
   ask: { content: [call('ask'), call('ask')] },
   break: { content: [call('break'), call('nothing')] },
-  long: { content: [text('word '.repeat(1_500))] },
+  long: { content: [text('word '.repeat(300))] },
   cut: { content: [text('As I was say'), call('look')], finish: 'max-tokens' },
   auth: { failure: { code: 'AUTH', message: 'no' }, after: [text('half a')] },
   rate: { failure: { code: 'RATE_LIMIT', message: 'slowly' } },
@@ -65,7 +65,7 @@ it('what is shown is what the log says, after every event of any history', { tim
   let asked = 0
   let summarized = 0
   const model = new ScriptedAdapter({
-    models: { m: { contextWindow: 14_000 } },
+    models: { m: { contextWindow: 10_000 } },
     async replies({ purpose }: GenerateOptions) {
       await breath()
       return purpose === 'compaction' ? (history.summaries[summarized++] ?? 'All that was.') : REPLIES[history.replies[asked++] ?? 'words']
@@ -140,7 +140,7 @@ it('what is shown is what the log says, after every event of any history', { tim
     }
     await ctx.agents.release(agent)
     await ctx.sessions.close(session)
-  }), { numRuns: 300, seed: 7 })
+  }), { numRuns: 250, seed: 7 })
   await ctx.fiber.dispose()
   // The histories must not go quiet.
   expect([...seen.keys()].sort()).toEqual(['answer', 'call', 'command', 'compaction', 'cut short', 'end', 'end after tries', 'person', 'reasoning', 'shortened'])
