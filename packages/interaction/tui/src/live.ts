@@ -24,13 +24,15 @@ export interface LiveRun {
   readonly startedAt: number
   /** Since when its permission is asked for; null while it is not. */
   askedAt: number | null
-  /** What earlier questions took. */
+  /** What that took before. */
   askedMs: number
+  /** A call before it was asked about meanwhile: results are logged in order, so nobody knows when this one came. */
+  isHeld: boolean
 }
 
-/** What a call took by itself, without the time that somebody needed to allow it. */
-export function runMs({ startedAt, askedAt, askedMs }: LiveRun, now: number): number {
-  return (askedAt ?? now) - startedAt - askedMs
+/** What a call took by itself, without the time that somebody needed to allow it; null where that is not known. */
+export function runMs({ startedAt, askedAt, askedMs, isHeld }: LiveRun, now: number): number | null {
+  return isHeld ? null : (askedAt ?? now) - startedAt - askedMs
 }
 
 /** Summaries are tried in turn; each rung that ended, and how. */
@@ -49,7 +51,7 @@ export class Live {
   readonly outputs = new Map<string, LiveOutput>()
   /** Calls that run, by id; those that ran before the screen opened are not among them. */
   readonly runs = new Map<string, LiveRun>()
-  /** How long each call ran whose beginning was seen, by the seq of its result. */
+  /** How long calls ran, where it is known, by the seq of the result. */
   readonly ranMs = new Map<Seq, number>()
   rungs: LiveRung[] = []
   retry: RetryWait | null = null
@@ -104,7 +106,14 @@ export class Live {
 
   asks(callId: string, now: number): void {
     const run = this.runs.get(callId)
-    if (run !== undefined) run.askedAt = now
+    if (run === undefined) return
+    run.askedAt = now
+    run.isHeld = false // it waits for its own question as well
+    const ids = [...this.runs.keys()]
+    for (const id of ids.slice(ids.indexOf(callId) + 1)) {
+      const later = this.runs.get(id)!
+      if (later.askedAt === null) later.isHeld = true
+    }
   }
 
   answered(callId: string, now: number): void {
@@ -137,13 +146,14 @@ export class Live {
         this.runs.clear()
         break
       case 'tool/call':
-        this.runs.set(event.data.callId, { startedAt: event.time, askedAt: null, askedMs: 0 })
+        this.runs.set(event.data.callId, { startedAt: event.time, askedAt: null, askedMs: 0, isHeld: false })
         break
       case 'tool/result': {
+        if (event.surfaceOp !== 'append') break
         const { callId } = event.data
-        const run = event.surfaceOp === 'append' ? this.runs.get(callId) : undefined
-        if (run === undefined) break
-        this.ranMs.set(event.seq, runMs(run, event.time))
+        const run = this.runs.get(callId)
+        const ms = run === undefined ? null : runMs(run, event.time)
+        if (ms !== null) this.ranMs.set(event.seq, ms)
         this.runs.delete(callId)
         this.outputs.delete(callId)
         break

@@ -218,6 +218,22 @@ describe('the time of a call', () => {
     expect(times(live)).toEqual([' · 2s'])
   })
 
+  it('is not known where its result had to wait for a question about another', () => {
+    const at = { turn: 1, step: 1 }
+    session.append('turn/start', { turn: 1 })
+    session.append('step/start', at)
+    const names = ['one', 'two', 'three']
+    session.append('assistant/message', { ...at, content: names.map(id => ({ type: 'tool-call', id, name: id, arguments: '{}' })), provider: 'p', model: 'm', finish: 'tool-calls' }, append)
+    for (const callId of names) session.append('tool/call', { ...at, callId })
+    live.asks('two', clock)
+    live.asks('one', clock)
+    live.answered('one', (clock += 60_000))
+    live.answered('two', (clock += 60_000))
+    clock += 3_000
+    for (const callId of names) session.append('tool/result', { ...at, callId, content: [{ type: 'text', text: 'a\nb' }] }, append)
+    expect(times(live)).toEqual([' · 1m 03s', ' · 3s', ''])
+  })
+
   it('is known from the log since a grant, where that can be of one call only', () => {
     calls(session, ['one'], () => {
       clock += 60_000

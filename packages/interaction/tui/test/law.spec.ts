@@ -134,6 +134,8 @@ it('what is shown is what the log says, after every event of any history', { tim
     for (const stop of listening) stop()
     if ('found' in fault) throw fault.found
     expectReplays(session)
+    const { live } = chat.timeline()
+    deepStrictEqual([live.runs.size, live.outputs.size, live.blocks(), [...live.ranMs.values()].filter(ms => ms < 0)], [0, 0, [], []])
     for (const block of shown()) {
       const name = block.kind === 'end' && block.tries > 1 ? 'end after tries' : 'interrupted' in block ? 'cut short' : block.kind
       seen.set(name, (seen.get(name) ?? 0) + 1)
