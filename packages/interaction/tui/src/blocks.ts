@@ -10,7 +10,7 @@
 import { isCompactCheckpointSource, type CompactionTrigger, type SummaryStrategy } from '@deepseek-ai/dsh-compaction'
 import { isTransient } from '@deepseek-ai/dsh-llm'
 import type {} from '@deepseek-ai/dsh-permissions'
-import { isPersonSource, type Fold, type FoldReader, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
+import { isPersonSource, type Fold, type FoldReader, type ReplaceOp, type Seq, type SessionEvent } from '@deepseek-ai/dsh-session'
 
 interface BlockBase {
   /** The same for what streams in and for what the log then has of it, so that what a person opened stays open. */
@@ -127,14 +127,14 @@ function add(state: BlocksState, event: SessionEvent): void {
       if (event.surfaceOp === 'append') {
         blocks.push({ kind: isPersonSource(event.data.source) ? 'person' : 'context', key: `m${event.seq}`, version: 0, seq: event.seq })
       } else if (!isCompactCheckpointSource(event.data.source)) {
-        shortened(blocks, event.surfaceOp.start, event.seq)
+        shortened(blocks, event.surfaceOp, event.seq)
       } else if (state.compaction !== null) {
         change(state.compaction, { checkpointSeq: event.seq })
       }
       break
     case 'assistant/message':
       if (event.surfaceOp === 'append') answer(state, event)
-      else shortened(blocks, event.surfaceOp.start, event.seq)
+      else shortened(blocks, event.surfaceOp, event.seq)
       break
     case 'tool/call': {
       const call = calls.get(event.data.callId)
@@ -149,7 +149,7 @@ function add(state: BlocksState, event: SessionEvent): void {
     }
     case 'tool/result': {
       if (event.surfaceOp !== 'append') {
-        shortened(blocks, event.surfaceOp.start, event.seq)
+        shortened(blocks, event.surfaceOp, event.seq)
         break
       }
       const call = calls.get(event.data.callId)
@@ -231,8 +231,9 @@ function answer(state: BlocksState, { seq, data }: SessionEvent<'assistant/messa
   }
 }
 
-/** Joins those before, where nothing else was seen in between. */
-function shortened(blocks: Block[], beforeSeq: Seq, seq: Seq): void {
+/** One entry that gave way to a view of it; joins those before, where nothing else was seen in between. */
+function shortened(blocks: Block[], { start: beforeSeq, end }: ReplaceOp, seq: Seq): void {
+  if (beforeSeq !== end) return
   const last = blocks.at(-1)
   if (last?.kind !== 'shortened') {
     blocks.push({ kind: 'shortened', key: `v${seq}`, version: 0, views: [{ beforeSeq, seq }] })

@@ -11,10 +11,11 @@ import { messageOf, textOf } from '@deepseek-ai/dsh-llm'
 import type { Message } from '@deepseek-ai/dsh-llm'
 import type {} from '@deepseek-ai/dsh-llm-retry'
 import type { Answer } from '@deepseek-ai/dsh-permissions'
-import { isPersonSource, latestContext, latestHeader, openStep, openTurn, pendingCalls, type Session } from '@deepseek-ai/dsh-session'
+import { isPersonSource, latestContext, latestHeader, openStep, openTurn, pendingCalls, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type {} from '@deepseek-ai/dsh-token-meter'
 import type { PermissionEvent } from '@deepseek-ai/dsh-tools'
 import type { SelectItem, SlashCommand, Terminal } from '@earendil-works/pi-tui'
+import { eventAt } from './canvas.ts'
 import { costOf, lastCompaction, saidSeqs } from './facts.ts'
 import { Live } from './live.ts'
 import { Questions } from './questions.ts'
@@ -118,7 +119,7 @@ export class Chat implements ScreenHost {
       meter: this.meter(),
       compaction: last === null ? null : {
         beforeTokens: last.shadowedTokens,
-        afterTokens: this.entryTokens(session, last.checkpointSeq),
+        afterTokens: this.estimateMessage({ role: 'user', content: eventAt(session.log, last.checkpointSeq, 'user/message').data.content }),
         turn: last.turn,
         agoMs: Date.now() - last.endedAt,
       },
@@ -302,23 +303,16 @@ export class Chat implements ScreenHost {
   }
 
   private remember(): void {
-    const { session } = this.current
-    for (const seq of saidSeqs(session).slice(-HISTORY)) {
-      const event = session.log.at(seq)
-      if (event.type === 'user/message') this.screen.editor.addToHistory(textOf(event.data.content))
-    }
+    for (const seq of saidSeqs(this.current.session).slice(-HISTORY)) this.screen.editor.addToHistory(this.said(seq))
   }
 
   private title(): string {
-    const { session } = this.current
-    const [first] = saidSeqs(session)
-    const event = first === undefined ? undefined : session.log.at(first)
-    return event?.type === 'user/message' ? oneLine(textOf(event.data.content)) : ''
+    const [first] = saidSeqs(this.current.session)
+    return first === undefined ? '' : oneLine(this.said(first))
   }
 
-  private entryTokens({ log }: Session, seq: number): number {
-    const event = log.at(seq)
-    return event.type === 'user/message' ? this.estimateMessage({ role: 'user', content: event.data.content }) : 0
+  private said(seq: Seq): string {
+    return textOf(eventAt(this.current.session.log, seq, 'user/message').data.content)
   }
 
   private listen(): (() => void)[] {
