@@ -35,14 +35,17 @@ export function createAdapter(settings: AdapterSettings): AiSdkAdapter {
   return new AiSdkAdapter({ ...commonInit(settings), ...FAMILIES[settings.family](settings) })
 }
 
+/** A shorter one (`none`, `token`) is for a server that wants something in its place, and stands in words that are no secret. */
+const MIN_KEY_CHARS = 8
+
 /** What an adapter of any family is made with. */
-export function commonInit({ provider, baseURL, apiKey, keyFrom, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family' | 'models'>) {
+export function commonInit({ provider, baseURL, apiKey = '', keyFrom, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family' | 'models'>) {
   const { host, password } = new URL(baseURL)
   return {
     provider,
     idleMs,
-    origin: `${host}, ${apiKey === undefined ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
-    secrets: [apiKey ?? '', password].filter(secret => secret !== ''),
+    origin: `${host}, ${apiKey === '' ? 'without a key' : `key from ${keyFrom ?? 'the configuration'}`}`,
+    secrets: [apiKey.length < MIN_KEY_CHARS ? '' : apiKey, password].filter(secret => secret !== ''),
     ...(notice === undefined ? {} : { notice }),
   }
 }

@@ -146,6 +146,12 @@ it.each<[string, Script]>([
   expect(cause).toBeUndefined()
 })
 
+it('words in which a key stands that is none are left as they are', async () => {
+  server.script = json(400, { error: { message: 'a token is missing' } })
+  const local = createAdapter({ provider: 'p', family: 'openai-compatible', baseURL: server.url, apiKey: 'token' })
+  expect(((await listen(local)).error as LlmError).failure.message).toBe('a token is missing')
+})
+
 it('a key that no header can carry is in no failure', async () => {
   const key = 'sk-two\nlines'
   const { error } = await listen(createAdapter({ provider: 'p', family: 'openai-compatible', baseURL: server.url, apiKey: key }))
