@@ -81,6 +81,7 @@ async function answer(ctx: Context, { agent, session, route }: Conversation, { p
   await agent.whenIdle()
   const code = exitCodeOf(tally.end)
   if (code !== EXIT.clean) tell(failureText(tally.end))
+  else if (tally.answer === '') tell('the answer has no words')
   if (json) print({ type: 'result', session: session.id, exitCode: code, end: tally.end, text: tally.answer, usage: tally.usage })
   else if (tally.answer !== '') process.stdout.write(`${tally.answer.trimEnd()}\n`)
   return code
@@ -114,7 +115,7 @@ function failureText(end: TurnEndReason | null): string {
     case undefined:
       return 'nothing answered'
     case 'error':
-      return `the turn failed: ${end.failure.code}: ${end.failure.message}`
+      return `the turn failed: ${end.failure.code}: ${end.failure.message}${laterText(end.failure.retryAfterMs)}`
     case 'aborted':
       return `the turn was cancelled by ${end.by}`
     case 'max-tokens':
@@ -122,6 +123,11 @@ function failureText(end: TurnEndReason | null): string {
     default:
       return `the turn ended as ${end!.reason}`
   }
+}
+
+/** A wait that was too long to begin. */
+function laterText(retryAfterMs: number | undefined): string {
+  return retryAfterMs === undefined || retryAfterMs < 1_000 ? '' : ` (the provider asks to wait ${Math.ceil(retryAfterMs / 1_000).toLocaleString('en-US')} s)`
 }
 
 function tell(text: string): void {

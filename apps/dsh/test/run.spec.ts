@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startProvider, type Provider } from '../../../test/provider/server.ts'
-import { refusal, type Answer } from '../../../test/provider/script.ts'
+import { rateLimit, refusal, type Answer } from '../../../test/provider/script.ts'
 import { startDsh, type Ended, type Started, type Surroundings } from './run-dsh.ts'
 
 let home: string
@@ -97,6 +97,13 @@ describe('dsh run', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('AUTH')
     expect(stderr).toContain('Incorrect API key provided.')
+  })
+
+  it('says what a person would miss: a wait that is too long to begin, an answer without words', async () => {
+    answers = [rateLimit('openai', 4_000)]
+    expect(await run(['Hello.'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/RATE_LIMIT: .* \(the provider asks to wait 4,000 s\)\n$/) })
+    answers = [[{ reasoning: 'Thoughts alone.' }]]
+    expect(await run(['Hello.'])).toEqual({ code: 0, stdout: '', stderr: 'dsh: the answer has no words\n' })
   })
 
   it('a signal cancels the turn and exits with 130; the session goes on', async () => {
