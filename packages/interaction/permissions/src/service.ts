@@ -3,9 +3,10 @@
  */
 import { Service, type Context } from '@deepseek-ai/cordis'
 import { untilAborted } from '@deepseek-ai/dsh-llm'
-import type { PermissionAnswer, PermissionEvent } from '@deepseek-ai/dsh-tools'
+import type { PermissionAnswer, PermissionEvent, PermissionRequest } from '@deepseek-ai/dsh-tools'
 import { z } from 'zod'
 import { isGranted } from './grants.ts'
+import { visible } from './visible.ts'
 
 declare module '@deepseek-ai/cordis' {
   interface Context {
@@ -16,7 +17,7 @@ declare module '@deepseek-ai/cordis' {
 /** A person's answer; `always` allows the scope for the rest of the session, `deny` says why in their words, or nothing. */
 export type Answer = 'once' | 'always' | { readonly deny: string }
 
-/** Puts one question to a person. It takes the question away when `signal` aborts: then the answer does not matter any more. */
+/** Puts one question to a person, its request spelled so that nothing in it hides. It takes the question away when `signal` aborts: then the answer does not matter any more. */
 export type Asker = (question: PermissionEvent) => Promise<Answer>
 
 const Config = z
@@ -88,7 +89,7 @@ export class PermissionService extends Service {
     const signal = AbortSignal.any([event.signal, leaving.signal])
     let answer: Answer
     try {
-      answer = await untilAborted(ask({ ...event, signal }), signal)
+      answer = await untilAborted(ask({ ...event, request: asShown(event.request), signal }), signal)
     } catch (error) {
       if (leaving.signal.aborted && !event.signal.aborted) return null
       throw error
@@ -101,6 +102,10 @@ export class PermissionService extends Service {
   private isAllowed({ session, request }: PermissionEvent): boolean {
     return this.mode === 'allow' || (session !== undefined && isGranted(session, request.scope))
   }
+}
+
+function asShown({ scope, title, detail }: PermissionRequest): PermissionRequest {
+  return { scope: visible(scope), title: visible(title), ...(detail === undefined ? {} : { detail: visible(detail) }) }
 }
 
 const ALLOW: PermissionAnswer = Object.freeze({ kind: 'allow' })
