@@ -2,7 +2,7 @@
  * Files: reading in chunks, and writes that survive power loss.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -77,6 +77,9 @@ export class SyncReader {
   }
 }
 
+/** Bytes up to which a write is made at once: it goes to memory, and another thread would take longer to hear of it. */
+const SMALL_WRITE_BYTES = 1 << 16
+
 /** Writes the lines in order from `offsetBytes` on; resolves to the offset behind the last. Not durable before a sync. */
 export async function writeLines(handle: FileHandle, lines: Iterable<string>, offsetBytes: number): Promise<number> {
   let chunk: string[] = []
@@ -95,9 +98,11 @@ export async function writeLines(handle: FileHandle, lines: Iterable<string>, of
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array, offsetBytes: number): Promise<number> {
+  const isSmall = bytes.length <= SMALL_WRITE_BYTES
   for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, offsetBytes + done)
-    done += bytesWritten
+    done += isSmall
+      ? writeSync(handle.fd, bytes, done, bytes.length - done, offsetBytes + done)
+      : (await handle.write(bytes, done, bytes.length - done, offsetBytes + done)).bytesWritten
   }
   return offsetBytes + bytes.length
 }

@@ -9,8 +9,8 @@
  * offset, and the next flush writes the same lines again, in order: the page cache cannot be trusted with what an fsync
  * refused.
  */
-import { fstatSync } from 'node:fs'
-import { stat, type FileHandle } from 'node:fs/promises'
+import { fstatSync, statSync } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
 import { writeLines } from './files.ts'
@@ -84,7 +84,8 @@ export class LineWriter {
       this.checkLength()
       this.soiled = true
       const end = await writeLines(this.handle, batch, this.durable)
-      await Promise.all([this.handle.sync(), this.checkName()])
+      await this.handle.sync()
+      this.checkName()
       this.durable = end
       this.queue = this.queue.slice(batch.length)
       this.soiled = false
@@ -110,8 +111,8 @@ export class LineWriter {
   }
 
   /** A handle outlives its file's name, and writes to a nameless file succeed: they would be lost without an error. */
-  private async checkName(): Promise<void> {
-    const [named, own] = await Promise.all([stat(this.path), this.handle.stat()])
+  private checkName(): void {
+    const [named, own] = [statSync(this.path), fstatSync(this.handle.fd)]
     if (named.ino !== own.ino || named.dev !== own.dev) throw new Error('another file has taken its place')
   }
 }
