@@ -1,5 +1,8 @@
 /** A contender's process, asked one question at a time. */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Readable } from 'node:stream'
 import { createInterface, type Interface } from 'node:readline'
@@ -12,6 +15,8 @@ export class Child {
   private process: ChildProcess | undefined
   private lines: AsyncIterator<string> | undefined
   private reader: Interface | undefined
+  /** For its temporary files. */
+  private dir = ''
 
   /** @param module path of the contender's module; what it imports is looked for from there. */
   constructor(module: string) {
@@ -26,14 +31,22 @@ export class Child {
     return this.answer(timeoutMs)
   }
 
+  /** With whatever it started and left behind. */
   close(): void {
-    this.process?.kill('SIGKILL')
+    if (this.process?.pid === undefined) return
+    if (this.process.exitCode === null) process.kill(-this.process.pid, 'SIGKILL')
     this.reader?.close()
     this.process = undefined
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 3 })
   }
 
   private start(timeoutMs: number): Promise<Answer> {
-    const child = spawn(process.execPath, ['--expose-gc', '--max-old-space-size=8192', WORKER, this.module], { stdio: ['pipe', 'ignore', 'ignore', 'pipe'] })
+    this.dir = mkdtempSync(join(tmpdir(), 'dsh-bench-'))
+    const child = spawn(process.execPath, ['--expose-gc', '--max-old-space-size=8192', WORKER, this.module], {
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+      env: { ...process.env, TMPDIR: this.dir },
+      detached: true, // a group of its own
+    })
     child.stdin!.on('error', () => {})
     this.process = child
     this.reader = createInterface({ input: child.stdio[3] as Readable })

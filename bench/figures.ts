@@ -6,8 +6,8 @@ export interface Figure {
   readonly sizes: readonly number[]
   readonly sizeOf: 'entries' | 'steps'
   readonly better: 'less' | 'more'
-  /** Of ours, at the largest size; where it is a share of the plain program's, `of` says so. */
-  readonly target?: { readonly value: number; readonly of?: 'plain program' }
+  /** Of ours, at the largest size where `at` names no other; where it is a share of the plain program's, `of` says so. */
+  readonly target?: { readonly value: number; readonly of?: 'plain program'; readonly at?: number }
   /** The most by which ours may get worse from the first size to the last. */
   readonly maxGrowth?: number
   /** Which value of the answer is the figure; `value` by default. */
@@ -28,7 +28,7 @@ export const FIGURES: readonly Figure[] = [
   { name: 'compact', what: 'one compaction, instant summarizer, ms', ...ENTRIES, target: { value: 100 } },
   { name: 'loop', what: 'loop in memory, instant model, steps/s', sizes: [1_000, 10_000], sizeOf: 'steps', better: 'more', target: { value: 5_000 }, maxGrowth: 1.5 },
   { name: 'durable', what: 'loop, each request and each tool after an fsync, steps/s', sizes: [1_000], sizeOf: 'steps', better: 'more', target: { value: 0.8, of: 'plain program' } },
-  { name: 'resume', what: 'read a stored conversation that was compacted all along, ms', ...STORED, target: { value: 1_500 } },
+  { name: 'resume', what: 'read a stored conversation that was compacted all along, ms', ...STORED, target: { value: 1_500, at: 50_000 } },
   { name: 'resume-peak', what: 'the same, peak memory above the bare process, MiB', ...STORED, reads: { figure: 'resume', value: 'peakMiB' } },
   { name: 'resume-kept', what: 'the same, memory in use once read, MiB', ...STORED, reads: { figure: 'resume', value: 'keptMiB' } },
   { name: 'open', what: 'read a stored conversation that was never compacted, ms', ...ALL_VISIBLE },

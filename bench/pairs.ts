@@ -21,8 +21,10 @@ export interface Pace {
   sizes(figure: Figure): readonly number[]
 }
 
-/** Rounds of one pair at one size stop when they have taken so long together. */
+/** Rounds of one pair at one size go on for so long, and if they are few still for longer. */
 const ENOUGH_MS = 1_000
+const FEW_ROUNDS = 5
+const LONG_ENOUGH_MS = 5_000
 const TIMEOUT_MS = 20_000
 /** To build what is sampled. */
 const PREPARE_TIMEOUT_MS = 60_000
@@ -57,7 +59,7 @@ async function take(figure: string, size: number, peer: Party, ours: Child, thei
   await ours.ask({ prepare: figure, size }, OURS_TIMEOUT_MS)
   const start = performance.now()
   // One round more than count: the first warms both up, and counts only where it stays the only one.
-  while (rounds.length <= maxRounds && (rounds.length < 2 || performance.now() - start < ENOUGH_MS)) {
+  while (rounds.length <= maxRounds && (rounds.length < 2 || performance.now() - start < (rounds.length > FEW_ROUNDS ? ENOUGH_MS : LONG_ENOUGH_MS))) {
     const other = await theirs.ask('sample', TIMEOUT_MS)
     if ('error' in other) {
       failure = other.error

@@ -82,26 +82,28 @@ function growthOf({ better }: Figure, values: readonly (number | null)[]): numbe
   return better === 'less' ? last / first : first / last
 }
 
-/** At the largest size, which is where it is hardest; `best other` is the best of the libraries that got there. */
+/** `best other` is the best of the libraries that got to that size. */
 function printAims(results: readonly Result[]): void {
   const rows = results.map(({ figure, sizes, ours, others }): Cell[] => {
-    const value = ours.at(-1)!
-    const libraries = others.filter(({ name, cells }) => name !== PLAIN.name && cells.at(-1)!.value !== null)
-    const best = libraries.toSorted((one, other) => one.cells.at(-1)!.ratio! - other.cells.at(-1)!.ratio!)[0]
+    const size = figure.target?.at ?? sizes.at(-1)!
+    const index = sizes.indexOf(size)
+    const value = ours[index]!
+    const libraries = others.flatMap(({ name, cells }) => (name === PLAIN.name || cells[index]!.ratio === null ? [] : [{ name, value: cells[index]!.value, ratio: cells[index]!.ratio }]))
+    const best = libraries.toSorted((one, other) => one.ratio - other.ratio)[0]
     const growth = figure.maxGrowth === undefined ? null : growthOf(figure, ours)
     return [
       figure.what,
-      label(figure, sizes.at(-1)!),
+      label(figure, size),
       value,
       aim(figure),
-      holds(figure, value, growth, others.find(({ name }) => name === PLAIN.name)?.cells.at(-1)?.ratio ?? null),
+      holds(figure, value, growth, others.find(({ name }) => name === PLAIN.name)?.cells[index]?.ratio ?? null),
       growth,
-      best === undefined ? null : `${best.name}`,
-      best?.cells.at(-1)!.value ?? null,
-      best?.cells.at(-1)!.ratio ?? null,
+      best?.name ?? null,
+      best?.value ?? null,
+      best?.ratio ?? null,
     ]
   })
-  table('what is aimed at, at the largest size', ['', 'at', 'ours', 'aim', 'holds', 'growth', 'best other', 'its', 'ours better by'], rows)
+  table('what is aimed at', ['', 'at', 'ours', 'aim', 'holds', 'growth', 'best other', 'its', 'ours better by'], rows)
 }
 
 function holds({ target, better, maxGrowth }: Figure, value: number, growth: number | null, ofPlain: number | null): string | null {
