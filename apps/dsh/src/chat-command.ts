@@ -14,7 +14,7 @@ export interface ChatCommand extends ConversationFlags {
   readonly asked: boolean
 }
 
-/** The terminal was closed, or somebody ends the process: the session is closed first, and the terminal restored as it exits. */
+/** The terminal was closed, or somebody ends the process. */
 const GOING = ['SIGHUP', 'SIGTERM'] as const
 
 export async function chat(command: ChatCommand): Promise<ExitCode> {
@@ -36,16 +36,21 @@ async function talk(ctx: Context, command: ChatCommand): Promise<ExitCode> {
   const { agent } = conversation
   agent.wake() // input that a crash left waiting
   let last = agent
-  const leave = (): void => void conversation.close().finally(() => process.exit(EXIT.cancelled))
-  for (const signal of GOING) process.once(signal, leave)
+  let isTold = false
+  /** The interface leaves by itself, and what follows is as ever; the second time is once too often. */
+  const leave = (): void => {
+    if (isTold) process.exit(EXIT.cancelled)
+    isTold = true
+  }
+  for (const signal of GOING) process.on(signal, leave)
   try {
     last = await ctx.tui.run({ agent })
   } finally {
-    for (const signal of GOING) process.off(signal, leave)
     await ctx.agents.release(last)
     await ctx.sessions.close(last.session)
     await conversation.close()
+    for (const signal of GOING) process.off(signal, leave)
   }
   process.stdout.write(`To go on: dsh --resume ${last.id}\n`)
-  return EXIT.clean
+  return isTold ? EXIT.cancelled : EXIT.clean
 }

@@ -170,8 +170,9 @@ function faults(list: string): SummarizerFault[] {
   })
 }
 
-/** `dsh … | head` has read what it wanted; a disk that is full has not. */
+/** `dsh … | head` has read what it wanted; a disk that is full has not. Of a terminal that was closed a signal tells, too. */
 function whenNobodyReads(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EIO') return
   if (error.code === 'EPIPE') process.exit()
   process.stderr.write(`dsh: the result could not be written: ${error.message}\n`)
   process.exit(EXIT.violation)

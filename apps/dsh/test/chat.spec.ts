@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startProvider, type Provider } from '../../../test/provider/server.ts'
 import { startDsh } from './run-dsh.ts'
@@ -58,7 +59,7 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
   describe('with a model', () => {
     let provider: Provider
     beforeEach(async () => {
-      provider = await startProvider({ script: ({ messages }) => `You said: ${messages.at(-1)!.text}` })
+      provider = await startProvider({ script: ({ messages }) => (messages.at(-1)!.text === 'Wait.' ? [{ text: 'Half of it. ' }, { wait: 'never' }] : `You said: ${messages.at(-1)!.text}`) })
     })
     afterEach(() => provider.close())
     const model = (): { [name: string]: string } => ({ OPENAI_COMPATIBLE_BASE_URL: `${provider.url}/v1`, OPENAI_COMPATIBLE_MODEL: 'm', OPENAI_COMPATIBLE_CONTEXT_WINDOW: '50000' })
@@ -67,13 +68,34 @@ describe.skipIf(!hasTmux)('in a terminal (skipped without tmux)', () => {
       await terminal.press('Enter')
     }
 
-    it('closes its session and restores the terminal when it is told to end', async () => {
+    /** The last event of the one session, once nobody holds it. */
+    const lastEvent = async (): Promise<unknown> => {
+      const sessions = join(home, 'data', 'sessions')
+      for (;;) {
+        const names = await readdir(sessions)
+        if (names.length === 1) return JSON.parse((await readFile(join(sessions, names[0]!), 'utf8')).trimEnd().split('\n').at(-1)!)
+        await setTimeout(20)
+      }
+    }
+
+    it('ends its turn, closes its session and restores the terminal when it is told to end', async () => {
       await start(model())
       await terminal.until(/compatible\/m/)
+      await say('Wait.')
+      await terminal.until(/Half of it/)
       terminal.kill('SIGTERM')
       const screen = await terminal.until(/exited with 130/)
       expect(screen).not.toContain('compatible/m')
-      expect((await readdir(join(home, 'data', 'sessions'))).filter(name => name.endsWith('.lock'))).toEqual([])
+      expect(await lastEvent()).toMatchObject({ type: 'turn/end', data: { reason: 'aborted' } })
+    })
+
+    it('does so, too, when its terminal is closed', async () => {
+      await start(model())
+      await terminal.until(/compatible\/m/)
+      await say('Wait.')
+      await terminal.until(/Half of it/)
+      await terminal.close()
+      expect(await lastEvent()).toMatchObject({ type: 'turn/end', data: { reason: 'aborted' } })
     })
 
     it('is at the prompt at once, says how to go on, and goes on after kill -9', async () => {

@@ -87,10 +87,14 @@ export class AgentService extends Service {
     return this.entries.get(sessionId)?.runner
   }
 
-  /** Lets go of an agent: it accepts nothing more, a running turn is cancelled; resolves once that has ended. The session stays. */
+  /**
+   * Lets go of an agent: it accepts nothing more, a running turn is cancelled; resolves once that has ended, whoever let go of it
+   * first. The session stays.
+   */
   async release(agent: Agent): Promise<void> {
     const entry = this.entries.get(agent.id)
     if (entry?.runner === agent) await entry.dispose()
+    else await agent.whenIdle()
   }
 
   /**

@@ -60,6 +60,24 @@ describe('one agent a session', () => {
     expect(ctx.events.dispatch('emit', ['session/closed'])).toHaveLength(before)
   })
 
+  it('is let go once its turn has ended, also for whoever comes second', async () => {
+    const over: string[] = []
+    const begun = Promise.withResolvers<void>()
+    const { ctx, agent } = await agents(async (_agent, signal) => {
+      begun.resolve()
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+      await new Promise(resolve => setImmediate(resolve))
+      over.push('turn')
+    })
+    agent.send('a')
+    await begun.promise
+    await Promise.all(['first', 'second'].map(async who => {
+      await ctx.agents.release(agent)
+      over.push(who)
+    }))
+    expect(over).toEqual(['turn', expect.any(String), expect.any(String)])
+  })
+
   it('goes with its session', async () => {
     const { ctx, session, agent } = await agents(takesAll)
     await ctx.sessions.close(session)
