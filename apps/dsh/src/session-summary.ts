@@ -47,7 +47,7 @@ export function sessionLines(header: SessionHeader, events: Iterable<SessionEven
     ...(header.parent === undefined ? [] : [`  fork of ${header.parent.id} at event ${header.parent.seq}`]),
     `  ${log.length} events, ${lastTurn(log)} turns, ${log.surface.entries.length} entries on the surface`,
     `  ${compactions.done} compactions${compactions.failed === 0 ? '' : `, ${compactions.failed} failed`}${live === null ? '' : `, one unfinished since event ${live.startSeq}`}`,
-    ...(turn === null ? [] : [`  turn ${turn} was interrupted; resuming completes it with ${interruptedTurnClosers(log).length} events`]),
+    ...(turn === null ? [] : [`  turn ${turn} has not ended; a resume completes it with ${interruptedTurnClosers(log).length} events`]),
     ...(waiting.length === 0 ? [] : [`  ${waiting.length} accepted messages wait in the inbox`]),
     ...(lastWords === '' ? [] : [`  last said: ${firstLine(lastWords)}`]),
   ]

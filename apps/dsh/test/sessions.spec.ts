@@ -40,7 +40,7 @@ describe('dsh sessions', () => {
     const shown = await dsh('sessions', 'show', 'leak', '--dir', dir)
     expect(shown.code).toBe(0)
     expect(shown.stdout).toContain('10 events, 2 turns, 2 entries on the surface')
-    expect(shown.stdout).toContain('turn 2 was interrupted; resuming completes it with 2 events')
+    expect(shown.stdout).toContain('turn 2 has not ended; a resume completes it with 2 events')
     expect(shown.stdout).toContain('1 accepted messages wait in the inbox')
     expect(shown.stdout).toContain('last said: Find the leak.')
     await release()
