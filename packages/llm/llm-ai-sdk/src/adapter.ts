@@ -73,13 +73,15 @@ export class AiSdkAdapter implements LlmAdapter {
 
   private callOptions(request: GenerateOptions, abortSignal: AbortSignal): LanguageModelV4CallOptions {
     const { dialect } = this.init
-    const { provider, model, system, messages, toolChoice, maxTokens, temperature, stop } = request
+    const { provider, model, system, messages, toolChoice, temperature, stop } = request
+    const info = this.modelInfo(model)
+    const maxTokens = request.maxTokens ?? (dialect.needsLimit ? info?.maxOutputTokens : undefined)
     const { prompt, leftOut } = promptOf({
       provider,
       model,
       messages,
       dialect,
-      blind: this.modelInfo(model)?.images === false,
+      blind: info?.images === false,
       ...(system === undefined ? {} : { system }),
     })
     this.count('the request was sent without', 'that no provider knows', leftOut)

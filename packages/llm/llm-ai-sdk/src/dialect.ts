@@ -15,6 +15,8 @@ export interface Dialect {
   readonly cacheMarks: boolean
   /** Whether a tool's schema is kept to strictly, which some providers do by themselves and thereby make every argument required. */
   readonly strictTools?: false
+  /** Whether a request must say how long its answer may be. */
+  readonly needsLimit: boolean
   /** A call id as the wire accepts it; ids of another provider may come by, and two may become one. */
   callId(id: string): string
   toolChoice(choice: ToolChoice): LanguageModelV4ToolChoice | undefined
@@ -32,6 +34,7 @@ export const OPENAI_COMPATIBLE: Dialect = {
   imagesInResults: false,
   errorResults: false,
   cacheMarks: false,
+  needsLimit: false,
   callId: asItIs,
   toolChoice: anyChoice,
   providerOptions: () => ({}),
@@ -41,6 +44,7 @@ export const ANTHROPIC: Dialect = {
   imagesInResults: true,
   errorResults: true,
   cacheMarks: true,
+  needsLimit: true,
   callId: id => id.replace(/[^a-zA-Z0-9_-]/g, '_'),
   /** Another tool choice than in the request before empties the cache of all messages, so `none` is left to the words of the request. */
   toolChoice: choice => (choice === 'none' ? undefined : anyChoice(choice)),
@@ -53,6 +57,7 @@ export const OPENAI: Dialect = {
   errorResults: false,
   cacheMarks: false,
   strictTools: false,
+  needsLimit: false,
   callId: id => id.slice(0, 64),
   toolChoice: anyChoice,
   providerOptions: ({ sessionId }) => ({ openai: { store: false, ...(sessionId === undefined ? {} : { promptCacheKey: sessionId }) } }),
@@ -62,6 +67,7 @@ export const GOOGLE: Dialect = {
   imagesInResults: true,
   errorResults: true,
   cacheMarks: false,
+  needsLimit: false,
   callId: asItIs,
   toolChoice: anyChoice,
   providerOptions: () => ({}),

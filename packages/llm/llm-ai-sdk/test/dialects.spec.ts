@@ -88,6 +88,15 @@ describe('anthropic', () => {
     expect(await failure(ask(adapter('anthropic')))).toMatchObject(expected)
   })
 
+  it('a request without a limit asks for the longest answer that its model is said to give', async () => {
+    server.script = sse([begin(), ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'ok' }), ...end('end_turn')])
+    const to = createAdapter({ provider: 'anthropic', family: 'anthropic', baseURL: server.url, apiKey: KEY, models: { small: { maxOutputTokens: 2_000 } } })
+    await ask(to, { model: 'small' })
+    expect(last().body).toMatchObject({ model: 'small', max_tokens: 2_000 })
+    await ask(to, { model: 'small', maxTokens: 99 })
+    expect(last().body).toMatchObject({ max_tokens: 99 })
+  })
+
   it('a stream that stops before its end is a failure', async () => {
     server.script = sse([begin(), ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'So far' })])
     expect(await failure(ask(adapter('anthropic')))).toMatchObject({ code: 'TRANSPORT' })
