@@ -98,17 +98,17 @@ describe.each(DIALECTS)('in the dialect of %s', dialect => {
     expectSoundLodging(all)
   })
 
-  it.each<[string, (sizes: Sizes) => Answer]>([
-    ['that names no size', () => refusal(dialect, 400, 'prompt is too long')],
-    ['that names the window', ({ windowTokens, requestTokens }) => refusal(dialect, 400, `prompt is too long: ${requestTokens} tokens > ${windowTokens} maximum`)],
-  ])('an overflow %s, of a conversation that no summary request has room for: it is asked for in parts', async (_title, refuse) => {
+  it.each<[string, (sizes: Sizes) => Answer, string[]]>([
+    // As a replay, as one transcript, in halves.
+    ['that names no size', () => refusal(dialect, 400, 'prompt is too long'), ['refused', 'refused', 'answered', 'answered']],
+    ['that names the window', ({ windowTokens, requestTokens }) => refusal(dialect, 400, `prompt is too long: ${requestTokens} tokens > ${windowTokens} maximum`), ['answered', 'answered']],
+  ])('an overflow %s, of a conversation that no summary request has room for: it is asked for in parts', async (_title, refuse, outcomes) => {
     const all = await refusing(dialect, refuse, 1_500)
     for (const message of [sized('u1', 3_000), sized('u2', 4_700), sized('u3', 500)]) await say(all, message)
     expect(turnEnds(all.session)).toEqual(['completed', 'completed', 'CONTEXT_WINDOW_EXCEEDED', 'completed'])
     expect(bracketsOf(all.session)).toBe('start(context-overflow) summary(transcript) checkpoint end')
     const asked = all.provider.served.filter(({ request }) => asksForSummary(request))
-    // As a replay, as one transcript, in halves.
-    expect(asked.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'answered', 'answered'])
+    expect(asked.map(({ outcome }) => outcome)).toEqual(outcomes)
     expectSoundLodging(all)
   })
 

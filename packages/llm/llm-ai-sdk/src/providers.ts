@@ -36,7 +36,7 @@ export function createAdapter(settings: AdapterSettings): AiSdkAdapter {
 }
 
 /** A shorter one (`none`, `token`) is for a server that wants something in its place, and stands in words that are no secret. */
-const MIN_KEY_CHARS = 8
+const MIN_KEY_CHARS = 6
 
 /** What an adapter of any family is made with. */
 export function commonInit({ provider, baseURL, apiKey = '', keyFrom, idleMs = DEFAULT_IDLE_MS, notice }: Omit<AdapterSettings, 'family' | 'models'>) {
