@@ -9,7 +9,7 @@
  * offset, and the next flush writes the same lines again, in order: the page cache cannot be trusted with what an fsync
  * refused.
  */
-import { fstatSync, statSync } from 'node:fs'
+import { fstatSync, statSync, type Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { messageOf } from '@deepseek-ai/dsh-llm'
 import { SessionPersistenceError } from '@deepseek-ai/dsh-session-persistence'
@@ -81,11 +81,12 @@ export class LineWriter {
     if (batch.length === 0) return
     try {
       if (this.soiled) await this.rewind()
-      this.checkLength()
+      const own = fstatSync(this.handle.fd)
+      this.checkLength(own)
       this.soiled = true
       const end = await writeLines(this.handle, batch, this.durable)
-      await this.handle.sync()
-      this.checkName()
+      await this.handle.datasync() // with the new length; only times may be lost
+      this.checkName(own)
       this.durable = end
       this.queue = this.queue.slice(batch.length)
       this.soiled = false
@@ -105,14 +106,13 @@ export class LineWriter {
   }
 
   /** Whoever else appends to the file would be overwritten. */
-  private checkLength(): void {
-    const { size } = fstatSync(this.handle.fd)
+  private checkLength({ size }: Stats): void {
     if (size !== this.durable) throw new Error(`it has ${size} bytes where ${this.durable} were written; another program changed it`)
   }
 
   /** A handle outlives its file's name, and writes to a nameless file succeed: they would be lost without an error. */
-  private checkName(): void {
-    const [named, own] = [statSync(this.path), fstatSync(this.handle.fd)]
+  private checkName(own: Stats): void {
+    const named = statSync(this.path)
     if (named.ino !== own.ino || named.dev !== own.dev) throw new Error('another file has taken its place')
   }
 }

@@ -21,12 +21,12 @@ function watchedSyncs(handle: FileHandle): { readonly handle: FileHandle; synced
   let syncedBytes = 0
   const sync = async (): Promise<void> => {
     const { size } = await handle.stat()
-    await handle.sync()
+    await handle.datasync()
     syncedBytes = size
   }
   const watched = new Proxy(handle, {
     get(target, key) {
-      if (key === 'sync') return sync
+      if (key === 'datasync') return sync
       const value: unknown = Reflect.get(target, key, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
