@@ -137,7 +137,8 @@ function loop(steps: number, dir?: string): Sampler {
   }
 }
 
-function durable(steps: number): Sampler {
+async function durable(steps: number): Promise<Sampler> {
+  await loop(steps)() // warms the code up without the disk: a sample of its own has too few steps for that
   return async () => {
     const dir = await mkdtemp(join(tmpdir(), 'dsh-bench-'))
     try {
