@@ -64,7 +64,7 @@ export function requestFaults(session: Session, options: GenerateOptions): strin
     if (!sameJson(options[key as keyof GenerateOptions], value)) faults.push(`its ${key} is not that of the header`)
   }
   // On the wire the limit is clamped to what the window leaves.
-  if (options.maxTokens === undefined ? maxTokens !== undefined : !(options.maxTokens <= (maxTokens ?? 0))) faults.push('its maxTokens is not that of the header')
+  if (options.maxTokens === undefined ? maxTokens !== undefined : options.maxTokens > (maxTokens ?? Infinity)) faults.push('its maxTokens is not that of the header')
   const messages = surfaceMessages(session)
   if (options.messages.length !== messages.length) return [...faults, `it has ${options.messages.length} messages, the surface ${messages.length}`]
   const different = messages.findIndex((message, index) => !sameJson(message, options.messages[index]))

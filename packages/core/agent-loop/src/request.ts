@@ -67,7 +67,9 @@ function fit(run: Run, config: CallConfig): { readonly maxTokens?: number } | Fa
   const contextWindow = latestContext(session)?.data.contextWindow
   if (contextWindow === undefined) return {}
   const inWindow = info?.outputInWindow ?? true
-  const clamps = maxTokens !== undefined && inWindow
+  // Where no limit is set, some wires name the model's own, and some providers refuse what would exceed the window with it.
+  const outputTokens = maxTokens ?? info?.maxOutputTokens
+  const clamps = outputTokens !== undefined && inWindow
   // A capacity that was logged before this step is the pre-step's to keep to.
   const judges = change !== null && !run.refusedUnsent
   if (!clamps && !judges) return {}
@@ -79,7 +81,9 @@ function fit(run: Run, config: CallConfig): { readonly maxTokens?: number } | Fa
     const window = `${provider}/${model} has a window of ${contextWindow}`
     return refused('CONTEXT_WINDOW_EXCEEDED', `${NOT_SENT}the request is about ${requestTokens} tokens, and ${window}`)
   }
-  return clamps ? { maxTokens: clampOutput(maxTokens, contextWindow, requestTokens) } : {}
+  if (!clamps) return {}
+  const clamped = clampOutput(outputTokens, contextWindow, requestTokens)
+  return clamped < outputTokens ? { maxTokens: clamped } : {}
 }
 
 async function answer(run: Run, at: At, options: GenerateOptions): Promise<Collected | FailedRequest> {

@@ -27,6 +27,21 @@ describe('output on the wire', () => {
     expect([...session.log.from(0)].find(({ type }) => type === 'request/header')).toMatchObject({ data: { config: { maxTokens: 65_536 } } })
   })
 
+  it('is clamped also where no limit is set but the model has one, and only then named', async () => {
+    const { agent, model } = await metered({
+      replies: ['ok', 'ok'],
+      models: { m: { contextWindow: 131_072, maxOutputTokens: 65_536 } },
+      options: { provider: 'scripted', model: 'm' },
+    })
+    agent.send(words(10))
+    await agent.whenIdle()
+    expect(model.requests[0]).not.toHaveProperty('maxTokens')
+    agent.send(words(70_000))
+    await agent.whenIdle()
+    expect(model.requests[1]!.maxTokens).toBeLessThanOrEqual(131_072 - 70_000)
+    expect(model.requests[1]!.maxTokens).toBeGreaterThan(60_000)
+  })
+
   it.each([
     ['there is room', { contextWindow: 131_072 }, 10],
     ['output does not count inside the window', { contextWindow: 75_000, outputInWindow: false }, 65_000],
