@@ -51,15 +51,12 @@ export async function house({ answers = [], summaries = [], files = {}, env = co
     if (task.result?.state === 'fail') console.log(await made.terminal.screen().catch(() => 'no screen'))
     await made.terminal.close()
     await provider.close()
-    await rm(home, { recursive: true, force: true, maxRetries: 3 }) // what was ended may still write its last file
+    await rm(home, { recursive: true, force: true, maxRetries: 20 }) // what was ended may still write its last file
   })
   await mkdir(made.project)
   for (const [name, text] of Object.entries(files)) await writeFile(join(made.project, name), text)
   return made
 }
-
-/** What is compiled is kept where Node keeps it by itself, once for all scenes. */
-const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') }
 
 export class House {
   terminal = new Terminal()
@@ -77,7 +74,7 @@ export class House {
 
   async start(args: readonly string[] = [], { env = {}, sign = /\/ commands/, ...size }: StartOptions = {}): Promise<void> {
     const { home, project } = this
-    await this.terminal.start(args, { cwd: project, env: { ...COMPILED, HOME: home, TMPDIR: home, DSH_DATA_DIR: join(home, 'data'), ...this.env, ...env }, ...size })
+    await this.terminal.start(args, { cwd: project, env: { HOME: home, TMPDIR: home, DSH_DATA_DIR: join(home, 'data'), ...this.env, ...env }, ...size })
     await this.sees(sign)
   }
 

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await terminal.close()
-  await rm(home, { recursive: true, force: true })
+  await rm(home, { recursive: true, force: true, maxRetries: 20 }) // what has just lost its terminal may not be gone yet
 })
 
 it('a chat that was asked for by name needs a terminal', async () => {

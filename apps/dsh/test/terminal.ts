@@ -31,7 +31,9 @@ export class Terminal {
   /** `dsh` with these arguments, and what it exited with once it has. */
   async start(args: readonly string[], { env, cwd, columns = 80, rows = 24 }: { readonly env: { readonly [name: string]: string }; readonly cwd: string; readonly columns?: number; readonly rows?: number }): Promise<void> {
     const { PATH = '' } = process.env
-    const variables = Object.entries({ PATH, TERM: 'screen-256color', LANG: 'C.UTF-8', ...env }).map(([name, value]) => `${name}=${value}`)
+    // What was compiled for one is there for the next, wherever its own temporary folder is.
+    const compiled = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') }
+    const variables = Object.entries({ PATH, TERM: 'screen-256color', LANG: 'C.UTF-8', ...compiled, ...env }).map(([name, value]) => `${name}=${value}`)
     const noted = ['sh', '-c', 'echo $$ > "$0"; exec "$@"', this.pidFile]
     const command = [...noted, 'env', '-i', ...variables, process.execPath, BIN, ...args].map(quoted).join(' ')
     await this.tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', String(rows), '-c', cwd, `${command}; echo "exited with $?"; cat`)
