@@ -8,14 +8,12 @@ import {
   liveCompaction,
   ManualCompactionError,
   openCallsAt,
-  toolPairingBalancedAfter,
-  toolPairingBalancedBefore,
   type CompactionAgent,
   type CompactionResult,
   type CompactionTrigger,
 } from '@deepseek-ai/dsh-compaction'
 import { messageOf, textOf, type ContentBlock, type LlmFailure, type LlmService, type Message } from '@deepseek-ai/dsh-llm'
-import { latestHeader, openStep, type CallConfig, type FoldReader, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
+import { latestHeader, type CallConfig, type FoldReader, type Position, type Seq, type Session } from '@deepseek-ai/dsh-session'
 import type { TokenMeter } from '@deepseek-ai/dsh-token-meter'
 import { breaker, isUseful, type Breaker } from './breaker.ts'
 import { frame } from './checkpoint.ts'
@@ -24,6 +22,7 @@ import { spanEntries } from './entries.ts'
 import { answerFold, isOverflow, learnedFold, routeKey, SMALLEST_LEARNED_TOKENS } from './history.ts'
 import { checkRetention, limitsOf, summaryTokens, type Limits } from './limits.ts'
 import { pinFold, pinnedMessages } from './pins.ts'
+import { regionSpan } from './region.ts'
 import { fitRequest, fitTail, halveTail, isSafe, pruneRead, type Pruned, type Pruner } from './relief.ts'
 import { retentionCut, unreadCut, type PricedSurface } from './retention.ts'
 import { SUMMARY_OVERRUN, UnusableSummaryError, type CallBudget, type Route, type Summary, type SummaryInput } from './summarize.ts'
@@ -477,21 +476,6 @@ function refuseLiveLock(session: Session): void {
   const live = liveCompaction(session)
   if (live === null) return
   throw new ManualCompactionError('busy', `session ${session.id} is being compacted already (${live.trigger}, since seq ${live.startSeq})`, { reason: 'compaction' })
-}
-
-/** @throws Error for a span that is not there, parts a call from its result, or lies in an open step. */
-function regionSpan(session: Session, start: Seq, end: Seq): Span {
-  const from: Position | undefined = session.surface.positionOf(start)
-  const last = session.surface.positionOf(end)
-  if (from === undefined || last === undefined) {
-    throw new Error(`seq ${from === undefined ? start : end} is no current entry of the surface of session ${session.id}`)
-  }
-  if (from > last) throw new Error(`the region starts at ${start} (position ${from}), behind its end ${end} (position ${last})`)
-  const step = openStep(session)
-  if (step !== null) throw new Error(`step ${step.turn}.${step.step} of session ${session.id} is open; a region is compacted between steps`)
-  if (!toolPairingBalancedBefore(session, start)) throw new Error(`a region cannot start at ${start}: it would part a call from its result`)
-  if (!toolPairingBalancedAfter(session, end)) throw new Error(`a region cannot end at ${end}: it would part a call from its result`)
-  return { from, to: last + 1 }
 }
 
 function manualError(error: unknown, caller: AbortSignal): unknown {
